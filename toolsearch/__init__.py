@@ -1,0 +1,1 @@
+"""Semantic tool search for large tool catalogs."""

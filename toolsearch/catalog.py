@@ -1,0 +1,136 @@
+"""A catalog: every tool that a process can call, unique by public name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolsearch.exceptions import DuplicateToolError, ReservedNameError, UnknownToolError
+from toolsearch.naming import RESERVED_NAMES
+from toolsearch.tool import JsonObject, Tool
+
+
+class Catalog(Mapping[str, Tool]):
+    """Tools by public name, sorted by name. Immutable: a change makes a new catalog."""
+
+    def __init__(self, tools: Iterable[Tool] = (), *, replace: bool = False) -> None:
+        """Collect `tools`; with `replace` a later tool takes the place of an earlier namesake.
+
+        Raises:
+            DuplicateToolError: two tools share a public name and `replace` is false; lists all of them.
+            ReservedNameError: a local tool has the name of a built-in one.
+        """
+        by_name: dict[str, Tool] = {}
+        duplicates: dict[str, None] = {}
+        for tool in tools:
+            if tool.name in RESERVED_NAMES:
+                raise ReservedNameError(tool.name)
+            if tool.name in by_name and not replace:
+                duplicates[tool.name] = None
+            by_name[tool.name] = tool
+        if duplicates:
+            raise DuplicateToolError(tuple(duplicates))
+        self._tools: Mapping[str, Tool] = dict(sorted(by_name.items()))
+
+    def __getitem__(self, name: str) -> Tool:
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise UnknownToolError(name) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __repr__(self) -> str:
+        return f"Catalog({len(self)} tools from {len(self.sources)} sources)"
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The tool sources, sorted; the empty string stands for local tools."""
+        return tuple(sorted({tool.source for tool in self.values()}))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over all that is stored of every tool, in name order, as 64 hex digits."""
+        whole = hashlib.sha256()
+        for tool in self.values():
+            whole.update(tool_digest(tool).encode())
+        return whole.hexdigest()
+
+    def with_tools(self, *tools: Tool, replace: bool = False) -> Catalog:
+        """This catalog and `tools`; a namesake is an error unless `replace`."""
+        return Catalog((*self.values(), *tools), replace=replace)
+
+    def without(self, *names: str) -> Catalog:
+        """This catalog less the tools of these names.
+
+        Raises:
+            UnknownToolError: for the first name that it does not have.
+        """
+        for name in names:
+            self[name]
+        return Catalog(tool for name, tool in self.items() if name not in names)
+
+    def diff(self, newer: Catalog) -> CatalogDiff:
+        """What changed from this catalog to `newer`, each part sorted by name."""
+        return CatalogDiff(
+            added=tuple(name for name in newer if name not in self),
+            removed=tuple(name for name in self if name not in newer),
+            changed=tuple(
+                name for name in newer if name in self and tool_digest(newer[name]) != tool_digest(self[name])
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class CatalogDiff:
+    """Public names that one catalog has over another, or has in another form."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+def tool_record(tool: Tool) -> JsonObject:
+    """The tool as a JSON object in our own form, defaults left out; `formats` reads it back."""
+    record: JsonObject = {"name": tool.raw_name}
+    if tool.source:
+        record["server"] = tool.source
+    if tool.id:
+        record["id"] = tool.id
+    record["description"] = tool.description
+    record["input_schema"] = tool.input_schema
+    if tool.output_schema is not None:
+        record["output_schema"] = tool.output_schema
+    for key in ("title", "search_hint"):
+        if getattr(tool, key):
+            record[key] = getattr(tool, key)
+    if tool.tags:
+        record["tags"] = list(tool.tags)
+    for key in ("pinned", "return_direct"):
+        if getattr(tool, key):
+            record[key] = True
+    for key in ("read_only", "destructive"):
+        if getattr(tool, key) is not None:
+            record[key] = getattr(tool, key)
+    if tool.meta:
+        record["meta"] = tool.meta
+    return record
+
+
+def tool_digest(tool: Tool) -> str:
+    """SHA-256 over all that is stored of a tool, as 64 hex digits; independent of key order."""
+    text = json.dumps(tool_record(tool), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

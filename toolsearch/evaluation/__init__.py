@@ -1,0 +1,1 @@
+"""Measures of retrieval quality, and running them over a data set."""

@@ -1,0 +1,160 @@
+"""Every error that `toolsearch` raises on purpose.
+
+ToolSearchError
+├── DefinitionError               a tool definition that cannot be used
+│   ├── SchemaError               its input schema is not a usable JSON Schema
+│   ├── ReservedNameError         its name belongs to a built-in tool
+│   └── DuplicateToolError        two tools with one public name
+├── CatalogFileError              a catalog file that cannot be read
+├── UnknownToolError              a name that the catalog does not have
+├── SearchRequestError            a search that cannot be answered as asked
+├── EmbeddingError                an embedder failed, or answered nonsense
+│   ├── EmbedderUnavailableError  an embedder that cannot be loaded or reached
+│   └── DimensionMismatchError    vectors of another length than expected
+├── ToolIndexError                an index folder that cannot be used
+│   ├── IndexNotFoundError        there is no index at that path
+│   ├── IndexDamagedError         a file is missing, truncated or altered
+│   ├── IndexMismatchError        built by another embedder
+│   └── IndexFormatError          written in another format version
+└── EvaluationError               queries, qrels or a run that cannot be scored
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class ToolSearchError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class DefinitionError(ToolSearchError, ValueError):
+    """A tool definition that cannot be used; `tool` names it, `reason` says why."""
+
+    def __init__(self, tool: str, reason: str) -> None:
+        self.tool = tool
+        self.reason = reason
+        super().__init__(f"Tool {tool!r}: {reason}")
+
+
+class SchemaError(DefinitionError):
+    """An input schema that is not a usable JSON Schema."""
+
+
+class ReservedNameError(DefinitionError):
+    """A tool that would take the name of a built-in one."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(tool, "this name is reserved for a built-in tool. Choose another name.")
+
+
+class DuplicateToolError(DefinitionError):
+    """Two different tools with one public name; `names` lists every such name."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        reason = (
+            "already in the catalog. Rename one, give each its own source or id, "
+            "or ask for the replacement with replace=True."
+        )
+        if len(names) > 1:
+            reason = f"and {len(names) - 1} more ({', '.join(names[1:6])}): {reason}"
+        super().__init__(names[0], reason)
+
+
+class CatalogFileError(ToolSearchError, ValueError):
+    """A catalog file that cannot be read; `path` and, where known, `line` say where."""
+
+    def __init__(self, path: Path | str, reason: str, *, line: int | None = None) -> None:
+        self.path = path
+        self.line = line
+        self.reason = reason
+        where = str(path) if line is None else f"{path}:{line}"
+        super().__init__(f"{where}: {reason}")
+
+
+class UnknownToolError(ToolSearchError, KeyError):
+    """A name that the catalog does not have; `near` holds names that it may have meant."""
+
+    def __init__(self, name: str, near: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.near = near
+        hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+        super().__init__(f"Unknown tool {name!r}.{hint}")
+
+    def __str__(self) -> str:
+        # KeyError would print the repr of the message.
+        return str(self.args[0])
+
+
+class SearchRequestError(ToolSearchError, ValueError):
+    """A search that cannot be answered as asked."""
+
+
+class EmbeddingError(ToolSearchError):
+    """An embedder failed, or answered something that is no embedding."""
+
+
+class EmbedderUnavailableError(EmbeddingError):
+    """An embedder that cannot be loaded or reached."""
+
+
+class DimensionMismatchError(EmbeddingError):
+    """Vectors of another length than expected."""
+
+    def __init__(self, *, expected: int, got: int, embedder_id: str) -> None:
+        self.expected = expected
+        self.got = got
+        self.embedder_id = embedder_id
+        super().__init__(
+            f"Embedder {embedder_id!r} answered vectors of {got} dimensions where {expected} were expected. "
+            "Use the embedder that the index was built with, or rebuild the index."
+        )
+
+
+class ToolIndexError(ToolSearchError):
+    """An index folder that cannot be used; `path` names it."""
+
+    def __init__(self, path: Path | str, reason: str, *, remedy: str | None = None) -> None:
+        self.path = path
+        self.reason = reason
+        self.remedy = remedy or f"Rebuild it: toolsearch index build CATALOG -o {path}"
+        super().__init__(f"Index {str(path)!r} {reason}. {self.remedy}")
+
+
+class IndexNotFoundError(ToolIndexError):
+    """There is no index at that path."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path, "does not exist", remedy=f"Build it: toolsearch index build CATALOG -o {path}")
+
+
+class IndexDamagedError(ToolIndexError):
+    """A file of the index is missing, truncated or altered; `file` names it."""
+
+    def __init__(self, path: Path | str, file: str, reason: str) -> None:
+        self.file = file
+        super().__init__(path, f"is damaged: {file} {reason}")
+
+
+class IndexMismatchError(ToolIndexError):
+    """The index was built by another embedder than the one it is loaded with."""
+
+    def __init__(
+        self, path: Path | str, *, built_with: str, built_dim: int, loaded_with: str, loaded_dim: int
+    ) -> None:
+        self.built_with = built_with
+        self.loaded_with = loaded_with
+        super().__init__(
+            path,
+            f"was built with {built_with!r} ({built_dim} dimensions), not {loaded_with!r} ({loaded_dim})",
+            remedy=f"Rebuild it, or load it with {built_with!r}: toolsearch index build CATALOG -o {path}",
+        )
+
+
+class IndexFormatError(ToolIndexError):
+    """The index was written in a format version that this release does not read."""
+
+
+class EvaluationError(ToolSearchError, ValueError):
+    """Queries, relevance judgments or a run that cannot be scored."""

@@ -1,0 +1,63 @@
+"""The public name of a tool: what a model provider accepts, unique for each source and raw name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+
+SEPARATOR = "__"
+MAX_LENGTH = 64
+PUBLIC_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+RESERVED_NAMES = frozenset({"tool_search", "call_tool", "describe_tool"})
+
+_DIGEST_LENGTH = 10
+_DIGESTED = re.compile(rf".*_[0-9a-f]{{{_DIGEST_LENGTH}}}")
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+def public_name(source: str, raw_name: str, *, variant: str = "") -> str:
+    """A name that fits ``^[a-zA-Z0-9_-]{1,64}$``, one for each (source, raw name, variant).
+
+    A pure function: it does not depend on other tools, on their order or on earlier calls, and no two
+    different inputs share a name (short of a collision of 40 bits of SHA-256, which `Catalog` refuses).
+    It reads as ``raw_name``, or ``source__raw_name`` for a named source. Where that would be ambiguous,
+    too long, reserved or hold other characters, the readable part is cut and followed by a digest.
+
+    `variant` tells apart tools that one source lists under one name, such as overloads in a file.
+    """
+    readable = f"{_clean(source) or 'source'}{SEPARATOR}{_clean(raw_name)}" if source else _clean(raw_name)
+    if not variant and _reads_back(source, raw_name):
+        return readable
+    digest = hashlib.sha256(json.dumps([source, raw_name, variant]).encode()).hexdigest()[:_DIGEST_LENGTH]
+    stem = readable[: MAX_LENGTH - _DIGEST_LENGTH - 1].strip("_-") or "tool"
+    return f"{stem}_{digest}"
+
+
+def split_words(name: str) -> list[str]:
+    """The words of an identifier, as written: camelCase, snake_case, dots, dashes and digits are cut.
+
+    `getHTTPResponse2` gives ``["get", "HTTP", "Response", "2"]``.
+    """
+    return _WORD.findall(name)
+
+
+# An acronym keeps its letters: HTTPServer is HTTP and Server.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
+
+
+def _reads_back(source: str, raw_name: str) -> bool:
+    """Whether the readable form can be read back into exactly this source and raw name."""
+    whole = f"{source}{SEPARATOR}{raw_name}" if source else raw_name
+    if not PUBLIC_NAME.fullmatch(whole) or _DIGESTED.fullmatch(whole) or not raw_name:
+        return False
+    if source:
+        return SEPARATOR not in source and not source.endswith("_")
+    return SEPARATOR not in raw_name
+
+
+def _clean(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text)
+    ascii_only = "".join(c for c in folded if not unicodedata.combining(c))
+    return _UNSAFE.sub("_", ascii_only).strip("_") if not PUBLIC_NAME.fullmatch(text) else text

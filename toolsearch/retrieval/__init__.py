@@ -1,0 +1,1 @@
+"""From a request to the tools that fit: channels, fusion and cut."""

@@ -1,0 +1,107 @@
+"""The values of a search: `SearchRequest` in, `SearchResult` out, and the `Retriever` between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from toolsearch.tool import Tool
+
+MAX_QUERIES = 16
+MAX_K = 1000
+
+
+class SearchRequest(BaseModel):
+    """What is sought, and among which tools. Filters apply before anything is ranked.
+
+    Attributes:
+        queries: One to 16 texts. Several are answered as one list that is fair to each.
+        k: Exactly so many hits, as far as there are tools. None lets the score margin decide.
+        max_k: The most hits when `k` is None.
+        sources: Only tools of these sources.
+        tags: Only tools with at least one of these tags.
+        allow, deny: Globs over public names, raw names and ``source/raw_name``; deny wins.
+        read_only: True keeps only tools that claim to be read-only.
+        exclude: Public names left out, such as those already discovered.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    queries: tuple[str, ...] = Field(min_length=1, max_length=MAX_QUERIES)
+    k: int | None = Field(default=None, ge=1, le=MAX_K)
+    max_k: int = Field(default=10, ge=1, le=MAX_K)
+    sources: frozenset[str] | None = None
+    tags: frozenset[str] | None = None
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    read_only: bool = False
+    exclude: frozenset[str] = frozenset()
+
+    @field_validator("queries", mode="before")
+    @classmethod
+    def _one_query_is_a_list_of_one(cls, queries: Any) -> Any:
+        return (queries,) if isinstance(queries, str) else queries
+
+
+@dataclass(frozen=True)
+class ScoredTool:
+    """A tool that a search found.
+
+    Attributes:
+        score: Higher is better; comparable between the hits of one catalog and embedder.
+        channels: The parts of the score by channel: ``dense`` (cosine, -1 to 1), ``lexical``
+            (share of the query's weight that the text covers, 0 to 1), ``name`` (0 to 1).
+        query: Position of the query that found it best.
+    """
+
+    tool: Tool
+    score: float
+    channels: Mapping[str, float] = field(default_factory=dict)
+    query: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.tool.name
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        hits: Best first, ties by name; no tool twice.
+        nothing_fits: No tool is likely to serve the request; `hits` is then empty.
+        near: Public names beyond the cut, best first, for "did you mean".
+        notices: What the caller should know, such as a query that was cut.
+        degraded: The encoder failed and the lexical channel answered alone.
+        returned_tokens, spared_tokens: Tokens of the returned definitions, and of all other
+            definitions that the request could have been sent; None where they were not counted.
+        timings_ms: Milliseconds per stage.
+    """
+
+    hits: tuple[ScoredTool, ...] = ()
+    nothing_fits: bool = False
+    near: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    degraded: bool = False
+    returned_tokens: int | None = None
+    spared_tokens: int | None = None
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(hit.name for hit in self.hits)
+
+
+class Retriever(Protocol):
+    """Answers a request from a catalog: best first, ties by name, synchronous."""
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """The tools that fit.
+
+        Raises:
+            SearchRequestError: a request that cannot be answered as asked.
+        """

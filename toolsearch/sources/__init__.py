@@ -1,0 +1,1 @@
+"""Where tools come from: one kind of tool source a module."""
