@@ -102,12 +102,13 @@ class EmbedderUnavailableError(EmbeddingError):
 class DimensionMismatchError(EmbeddingError):
     """Vectors of another length than expected."""
 
-    def __init__(self, *, expected: int, got: int, embedder_id: str) -> None:
+    def __init__(self, *, expected: int, got: int, embedder_id: str | None = None) -> None:
         self.expected = expected
         self.got = got
         self.embedder_id = embedder_id
+        answered = "Got" if embedder_id is None else f"Embedder {embedder_id!r} answered"
         super().__init__(
-            f"Embedder {embedder_id!r} answered vectors of {got} dimensions where {expected} were expected. "
+            f"{answered} vectors of {got} dimensions where {expected} were expected. "
             "Use the embedder that the index was built with, or rebuild the index."
         )
 
@@ -157,4 +158,24 @@ class IndexFormatError(ToolIndexError):
 
 
 class EvaluationError(ToolSearchError, ValueError):
-    """Queries, relevance judgments or a run that cannot be scored."""
+    """Queries, relevance judgments or a run that cannot be scored.
+
+    Attributes:
+        path, line: Where, for what was read from a file.
+        ids: The queries or tools in question, as far as it is about some.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        path: Path | str | None = None,
+        line: int | None = None,
+        ids: tuple[str, ...] = (),
+    ) -> None:
+        self.reason = reason
+        self.path = path
+        self.line = line
+        self.ids = ids
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(f"{where}{reason}")
