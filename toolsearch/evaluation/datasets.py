@@ -1,0 +1,274 @@
+"""Data sets: a catalog, queries, and the tools that answer each.
+
+On disk a data set is a folder, or single files:
+
+- ``catalog.jsonl``, or any catalog files in ``catalog/``: tools; a record's ``id`` is what qrels call it
+- ``queries.dev.jsonl`` or ``queries.jsonl``, or ``*.jsonl`` in ``queries/``: one object a line,
+  ``{"id", "query", "gold": [tool ids], "gold_alt"?: {gold id: [tool ids]}, "kind"?}``
+- ``near_duplicates.jsonl`` (optional): ``{"ids": [tool ids]}``, tools that a reader would call the same
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from toolsearch.catalog import Catalog
+from toolsearch.exceptions import EvaluationError
+from toolsearch.naming import RESERVED_NAMES
+from toolsearch.tool import JsonObject, Tool
+
+
+@dataclass(frozen=True)
+class BenchQuery:
+    """A request and the tools that answer it.
+
+    Attributes:
+        gold: Ids of the relevant tools, each once; empty where nothing in the catalog fits.
+        alternatives: For some gold tools, other tools that serve as well.
+        kind: What it tests, such as ``paraphrase``; means are also given by kind. May be empty.
+    """
+
+    id: str
+    text: str
+    gold: tuple[str, ...]
+    alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A catalog with queries over it; made by `make_dataset` or read by `load_dataset`.
+
+    Attributes:
+        near_duplicates: Groups of tool ids; the "near" figures take a group for one tool.
+        dropped: Ids of queries left out because gold tools were not in the catalog.
+    """
+
+    name: str
+    catalog: Catalog
+    queries: tuple[BenchQuery, ...]
+    near_duplicates: tuple[tuple[str, ...], ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @cached_property
+    def id_of(self) -> Mapping[str, str]:
+        """The data set's id of each tool by public name; the public name itself where a record had none."""
+        return {name: tool_id(tool) for name, tool in self.catalog.items()}
+
+    @cached_property
+    def group_of(self) -> Mapping[str, str]:
+        """For each tool id in a group of near-duplicates, the first id of the group."""
+        return {member: group[0] for group in self.near_duplicates for member in group}
+
+
+def tool_id(tool: Tool) -> str:
+    """What qrels call a tool: the ``id`` of its record, or its public name."""
+    return str(tool.meta.get("id") or tool.name)
+
+
+def make_dataset(
+    name: str,
+    catalog: Catalog,
+    queries: Iterable[BenchQuery],
+    near_duplicates: Iterable[Sequence[str]] = (),
+    *,
+    drop_missing: bool = False,
+) -> Dataset:
+    """A data set whose queries, qrels and catalog fit together.
+
+    With `drop_missing`, queries with a gold tool that the catalog lacks are left out and listed in
+    `dropped`. An alternative that the catalog lacks is no error: the gold tool can still be found.
+
+    Raises:
+        EvaluationError: a gold tool is not in the catalog (`ids` lists all such), two tools or two queries
+            share an id, or a tool is in two groups of near-duplicates.
+    """
+    ids = [tool_id(tool) for tool in catalog.values()]
+    _check_unique(ids, f"tools of data set {name!r}")
+    queries = tuple(queries)
+    _check_unique([query.id for query in queries], f"queries of data set {name!r}")
+    groups = tuple(tuple(group) for group in near_duplicates if group)
+    _check_unique([member for group in groups for member in group], f"near-duplicate groups of {name!r}")
+    known = set(ids)
+    unanswerable = {query.id: [gold for gold in query.gold if gold not in known] for query in queries}
+    dropped = tuple(query_id for query_id, missing in unanswerable.items() if missing)
+    if dropped and not drop_missing:
+        missing_ids = tuple(dict.fromkeys(gold for missing in unanswerable.values() for gold in missing))
+        shown = ", ".join(map(repr, missing_ids[:10])) + (", ..." if len(missing_ids) > 10 else "")
+        raise EvaluationError(
+            f"Data set {name!r}: {len(missing_ids)} gold tools of {len(dropped)} queries are not in its "
+            f"catalog: {shown}. Mend the qrels, or leave those queries out with drop_missing.",
+            ids=missing_ids,
+        )
+    kept = tuple(query for query in queries if not unanswerable[query.id])
+    return Dataset(name, catalog, kept, groups, dropped)
+
+
+def load_dataset(
+    catalog: Path | str,
+    queries: Path | str,
+    near_duplicates: Path | str | None = None,
+    *,
+    name: str | None = None,
+    drop_missing: bool = False,
+) -> Dataset:
+    """The data set in these files; `catalog` and `queries` may also be folders of ``*.jsonl`` files.
+
+    `name` defaults to the name of the folder that holds the queries. See `make_dataset` for `drop_missing`.
+
+    Raises:
+        EvaluationError: a file cannot be read or a line is not as it should be, with path and line;
+            or the parts do not fit together, as for `make_dataset`.
+        CatalogFileError: a catalog file cannot be read at all.
+    """
+    queries = Path(queries)
+    return make_dataset(
+        name or queries.resolve().parent.name,
+        _read_catalog(_files(Path(catalog))),
+        [query for path in _files(queries) for query in read_queries(path)],
+        read_near_duplicates(near_duplicates) if near_duplicates is not None else (),
+        drop_missing=drop_missing,
+    )
+
+
+def load_dataset_folder(
+    folder: Path | str, *, name: str | None = None, drop_missing: bool = False
+) -> Dataset:
+    """The data set in a folder laid out as this module says.
+
+    Raises:
+        EvaluationError: a part is missing or there are two of it; otherwise as for `load_dataset`.
+        CatalogFileError: a catalog file cannot be read at all.
+    """
+    folder = Path(folder)
+    groups = folder / "near_duplicates.jsonl"
+    return load_dataset(
+        _the_one(folder, "catalog.jsonl", "catalog"),
+        _the_one(folder, "queries.dev.jsonl", "queries.jsonl", "queries"),
+        groups if groups.exists() else None,
+        name=name or folder.resolve().name,
+        drop_missing=drop_missing,
+    )
+
+
+def read_queries(path: Path | str) -> tuple[BenchQuery, ...]:
+    """The queries of a JSONL file, in its order; keys that are not ours are passed over.
+
+    Raises:
+        EvaluationError: with path and line.
+    """
+    return tuple(_query(record, path, line) for line, record in read_records(path))
+
+
+def read_near_duplicates(path: Path | str) -> tuple[tuple[str, ...], ...]:
+    """The groups of a JSONL file of ``{"ids": [...]}``, in its order.
+
+    Raises:
+        EvaluationError: with path and line.
+    """
+    return tuple(_strings(record, "ids", path, line) for line, record in read_records(path))
+
+
+def _query(record: JsonObject, path: Path | str, line: int) -> BenchQuery:
+    for key in ("id", "query"):
+        if not isinstance(record.get(key), str):
+            raise EvaluationError(f"a query needs {key!r}, a string.", path=path, line=line)
+    alternatives = record.get("gold_alt") or {}
+    if not isinstance(alternatives, dict):
+        raise EvaluationError("'gold_alt' maps gold ids to lists of tool ids.", path=path, line=line)
+    gold = _strings(record, "gold", path, line)
+    unknown = tuple(sorted(alternatives.keys() - set(gold)))
+    if unknown:
+        raise EvaluationError(
+            f"'gold_alt' names {unknown[0]!r}, which is no gold tool of this query.",
+            path=path,
+            line=line,
+            ids=unknown,
+        )
+    return BenchQuery(
+        id=record["id"],
+        text=record["query"],
+        gold=gold,
+        alternatives={key: _strings(alternatives, key, path, line) for key in alternatives},
+        kind=str(record.get("kind") or ""),
+    )
+
+
+def _strings(record: Mapping[str, Any], key: str, path: Path | str, line: int) -> tuple[str, ...]:
+    values = record.get(key)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise EvaluationError(f"{key!r} must be a list of tool ids.", path=path, line=line)
+    return tuple(dict.fromkeys(values))
+
+
+def read_records(path: Path | str) -> Iterator[tuple[int, JsonObject]]:
+    """(line number, object) for each line that is not blank."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise EvaluationError(f"cannot be read: {exc}", path=path) from exc
+    # Not splitlines: texts hold U+2028 and other breaks that JSONL does not know.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as exc:
+            raise EvaluationError(f"is not JSON: {exc}", path=path, line=number) from exc
+        if not isinstance(record, dict):
+            raise EvaluationError("each line must be a JSON object.", path=path, line=number)
+        yield number, record
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob("*.jsonl"))
+    if not files:
+        raise EvaluationError("holds no *.jsonl file.", path=path)
+    return files
+
+
+def _the_one(folder: Path, *names: str) -> Path:
+    there = [folder / name for name in names if (folder / name).exists()]
+    if len(there) != 1:
+        found = " and ".join(path.name for path in there) or "none of them"
+        raise EvaluationError(
+            f"a data set has exactly one of {', '.join(names)}; found {found}. Name the files instead.",
+            path=folder,
+        )
+    return there[0]
+
+
+def _check_unique(ids: Sequence[str], what: str) -> None:
+    seen: set[str] = set()
+    twice = tuple(dict.fromkeys(i for i in ids if i in seen or seen.add(i)))  # type: ignore[func-returns-value]
+    if twice:
+        raise EvaluationError(
+            f"{len(twice)} ids are there twice among the {what} (such as {twice[0]!r}).", ids=twice
+        )
+
+
+def _read_catalog(paths: Sequence[Path]) -> Catalog:
+    """A catalog of bench records; the record's id goes to `Tool.meta`."""
+    records = [record for path in paths for _, record in read_records(path)]
+    tools: dict[tuple[str, str], list[JsonObject]] = {}
+    for record in records:
+        tools.setdefault((record.get("server") or "", record["name"]), []).append(record)
+    return Catalog(
+        Tool(
+            raw_name=name,
+            source=source,
+            id=record["id"] if len(group) > 1 or name in RESERVED_NAMES else "",
+            description=record.get("description") or "",
+            input_schema=record["input_schema"],
+            meta={"id": record["id"]} if "id" in record else {},
+        )
+        for (source, name), group in tools.items()
+        for record in group
+    )
