@@ -1,0 +1,172 @@
+"""`VectorIndex`: the rows most like a query, in an order that is part of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from toolsearch.embedders.base import Vectors
+from toolsearch.exceptions import DimensionMismatchError
+from toolsearch.index.flat import FlatRows, Rows, Scores
+from toolsearch.index.graph import GraphRows
+
+Kind: TypeAlias = Literal["flat", "hnsw"]
+
+FLAT_UP_TO_VALUES = 50_000 * 384
+"""Rows times dimensions up to which ``auto`` scans: that takes no longer than to embed a query."""
+
+_LENGTH_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """Rows (m,) int64 and their scores (m,) float32 in [-1, 1], best first, ties by row."""
+
+    rows: Rows
+    scores: Scores
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class VectorIndex:
+    """Unit rows and their cosine with a query. Immutable; safe to search from several threads."""
+
+    def __init__(self, rows: FlatRows | GraphRows) -> None:
+        """Use `build` or `read`."""
+        self._rows = rows
+
+    @classmethod
+    def build(
+        cls, vectors: Vectors, *, kind: Literal["flat", "hnsw", "auto"] = "auto", seed: int = 0
+    ) -> VectorIndex:
+        """An index of `vectors` (n, dim), unit rows or zero rows; a zero row is like nothing.
+
+        `kind` is ``flat`` (exact), ``hnsw`` (approximate, faster over many rows) or ``auto``: flat up to
+        `FLAT_UP_TO_VALUES`. The same vectors, kind and seed give the same index, byte for byte.
+
+        Raises:
+            ValueError: a row is neither of length 1 nor zero.
+        """
+        vectors = _unit_rows(vectors)
+        if kind == "auto":
+            kind = "flat" if vectors.size <= FLAT_UP_TO_VALUES else "hnsw"
+        return cls(FlatRows.build(vectors) if kind == "flat" else GraphRows.build(vectors, seed=seed))
+
+    @classmethod
+    def read(
+        cls, folder: Path, *, kind: Kind, recall_at_10: float | None = None, mmap: bool = True
+    ) -> VectorIndex:
+        """The index that `write` left in `folder`, by default mapped into memory and not copied.
+
+        `recall_at_10` is what was measured for an ``hnsw`` index; without it, it is measured again.
+        """
+        if kind == "flat":
+            return cls(FlatRows.read(folder, mmap=mmap))
+        return cls(GraphRows.read(folder, mmap=mmap, recall_at_10=recall_at_10))
+
+    def write(self, folder: Path) -> None:
+        """Write ``vectors.faiss``, and for ``hnsw`` ``vectors.nodes.npy``, the node of each row."""
+        self._rows.write(folder)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def dim(self) -> int:
+        return self._rows.dim
+
+    @property
+    def kind(self) -> Kind:
+        return self._rows.kind
+
+    @property
+    def recall_at_10(self) -> float:
+        """Share of the exact ten nearest rows that a search finds: 1 for ``flat``, measured for ``hnsw``."""
+        return 1.0 if isinstance(self._rows, FlatRows) else self._rows.recall_at_10
+
+    def search(self, queries: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[RowScores]:
+        """For each of `queries` (q, dim), unit rows, its `k` most similar rows; fewer where there are fewer.
+
+        `allowed` (n,) says which rows count; under a narrow filter the answer is exact for ``hnsw`` too.
+        Of several equally similar rows the first ones take the last places. A zero query matches nothing.
+
+        Raises:
+            DimensionMismatchError: the queries have another length than the rows.
+            ValueError: `k` below 1, a mask of another shape, or a query that is no unit row.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}; ask for at least 1.")
+        if allowed is not None and (allowed.dtype != np.bool_ or allowed.shape != (len(self),)):
+            raise ValueError(f"The mask is {allowed.dtype} {allowed.shape}; expected bool ({len(self)},).")
+        queries = _unit_rows(queries, dim=self.dim)
+        rows = None if allowed is None else np.flatnonzero(allowed)
+        return [self._search(query, k, rows) for query in queries]
+
+    def _search(self, query: Scores, k: int, rows: Rows | None) -> RowScores:
+        if not query.any():
+            return RowScores(np.empty(0, np.int64), np.empty(0, np.float32))
+        near = self._rows.near(query, k, rows)
+        if near is not None:
+            rows = near
+        scores = self._rows.scores(query, rows)
+        return _best(np.arange(len(scores)) if rows is None else rows, scores, k)
+
+    def similarity(self, query: Scores, rows: ArrayLike) -> Scores:
+        """The cosine of `query` (dim,), a unit row, with each of `rows` (m,): the scores that `search` gives.
+
+        Raises:
+            DimensionMismatchError: the query has another length than the rows.
+        """
+        (query,) = _unit_rows(query[None, :], dim=self.dim)
+        return self._rows.scores(query, np.asarray(rows, dtype=np.int64))
+
+    def vector(self, row: int) -> Scores:
+        """A copy of the vector (dim,) of a row."""
+        vector: Scores = self._rows.take(np.array([row]))[0]
+        return vector
+
+    def updated(self, source_rows: ArrayLike, vectors: Vectors) -> VectorIndex:
+        """A new index whose row i is row ``source_rows[i]`` of this one, or the next of `vectors` for -1.
+
+        A flat index equals one that is built from the same rows. An ``hnsw`` index links only the vectors
+        that are new, until a quarter of its nodes have lost their rows and it is built anew.
+
+        Raises:
+            DimensionMismatchError: `vectors` have another length than the rows.
+            ValueError: more or fewer vectors than rows marked -1, or one that is no unit row.
+        """
+        source = np.asarray(source_rows, dtype=np.int64)
+        vectors = _unit_rows(vectors, dim=self.dim)
+        n_fresh = int(np.count_nonzero(source < 0))
+        if n_fresh != len(vectors):
+            raise ValueError(f"{n_fresh} rows are marked -1, but there are {len(vectors)} new vectors.")
+        return VectorIndex(self._rows.updated(source, vectors))
+
+
+def _best(rows: Rows, scores: Scores, k: int) -> RowScores:
+    """The `k` best of `rows`, which ascend; all that tie with the k-th place stand for it, by row."""
+    if k < len(scores):
+        kth = np.partition(scores, len(scores) - k)[len(scores) - k]
+        keep = np.flatnonzero(scores >= kth)
+        rows, scores = rows[keep], scores[keep]
+    order = np.argsort(-scores, kind="stable")[:k]
+    return RowScores(rows[order], scores[order])
+
+
+def _unit_rows(vectors: Vectors, *, dim: int | None = None) -> Vectors:
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    if rows.ndim != 2:
+        raise ValueError(f"Vectors of shape {rows.shape}; expected (n, dim).")
+    if dim is not None and rows.shape[1] != dim:
+        raise DimensionMismatchError(expected=dim, got=rows.shape[1])
+    squares = np.einsum("ij,ij->i", rows, rows)
+    good = (squares == 0) | (np.abs(squares - 1) <= 2 * _LENGTH_TOLERANCE)
+    if not good.all():
+        row = int(np.flatnonzero(~good)[0])
+        raise ValueError(f"Row {row} has the length {np.sqrt(squares[row]):.4g}; expected unit rows.")
+    return rows
