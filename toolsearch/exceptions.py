@@ -16,6 +16,7 @@ ToolSearchError
 │   ├── IndexDamagedError         a file is missing, truncated or altered
 │   ├── IndexMismatchError        built by another embedder
 │   └── IndexFormatError          written in another format version
+├── TokenizerError                a tokenizer that cannot be loaded
 └── EvaluationError               queries, qrels or a run that cannot be scored
 """
 
@@ -155,6 +156,15 @@ class IndexMismatchError(ToolIndexError):
 
 class IndexFormatError(ToolIndexError):
     """The index was written in a format version that this release does not read."""
+
+
+class TokenizerError(ToolSearchError):
+    """A tokenizer that is unknown, or whose vocabulary is missing or altered; `encoding` names it."""
+
+    def __init__(self, encoding: str, reason: str) -> None:
+        self.encoding = encoding
+        self.reason = reason
+        super().__init__(f"Tokenizer {encoding!r} {reason}")
 
 
 class EvaluationError(ToolSearchError, ValueError):
