@@ -31,7 +31,8 @@ MAX_TOKENS = 256
 MAX_CHARACTERS = 16_384
 """Only so much of a text is looked at: several times what `MAX_TOKENS` tokens of prose hold."""
 
-_POOLING = "mean-l2-v1"
+# Names all else that decides the vectors: graph optimization level and pooling.
+_RECIPE = "ort-basic mean-l2"
 _UNKNOWN_TOKEN = 100
 # Measured on 36 to 256 tokens a text: fewer leave the matrix kernels idle, more leave the cache.
 _BATCH_TOKENS = 256
@@ -70,7 +71,7 @@ class BundledEmbedder:
         self._threads = threads or _available_processors()
         self._model: _Model | None = None
         self._loading = threading.Lock()
-        recipe = f"{WEIGHTS_SHA256} {TOKENIZER_SHA256} {_POOLING} {max_tokens} {MAX_CHARACTERS}"
+        recipe = f"{WEIGHTS_SHA256} {TOKENIZER_SHA256} {_RECIPE} {max_tokens} {MAX_CHARACTERS}"
         self.id = f"minilm-l6-int8@{hashlib.sha256(recipe.encode()).hexdigest()[:8]}"
 
     def __repr__(self) -> str:
@@ -185,6 +186,10 @@ def _load(max_tokens: int) -> _Model:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    # Measured 5 % faster a batch than the fused operators of the higher levels, and quicker to load.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    # A memory pattern would be kept for each shape ever seen.
+    options.enable_mem_pattern = False
     session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     return _Model(tokenizer, session)
 
