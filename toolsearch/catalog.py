@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolsearch.exceptions import DuplicateToolError, ReservedNameError, UnknownToolError
-from toolsearch.naming import RESERVED_NAMES
+from toolsearch.naming import RESERVED_NAMES, variant_of
 from toolsearch.tool import JsonObject, Tool
 
 
@@ -104,12 +104,19 @@ class CatalogDiff:
 
 
 def tool_record(tool: Tool) -> JsonObject:
-    """The tool as a JSON object in our own form, defaults left out; `formats` reads it back."""
+    """The tool as a JSON object in our own form, defaults left out; `formats` reads it back.
+
+    ``id`` is the id that the source stated, from ``meta["id"]``; ``variant`` is `Tool.id`, written where it
+    does not follow from that.
+    """
     record: JsonObject = {"name": tool.raw_name}
     if tool.source:
         record["server"] = tool.source
-    if tool.id:
-        record["id"] = tool.id
+    stated_id = tool.meta.get("id")
+    if stated_id is not None:
+        record["id"] = stated_id
+    if tool.id != ("" if stated_id is None else variant_of(str(stated_id), tool.source, tool.raw_name)):
+        record["variant"] = tool.id
     record["description"] = tool.description
     record["input_schema"] = tool.input_schema
     if tool.output_schema is not None:
@@ -125,8 +132,9 @@ def tool_record(tool: Tool) -> JsonObject:
     for key in ("read_only", "destructive"):
         if getattr(tool, key) is not None:
             record[key] = getattr(tool, key)
-    if tool.meta:
-        record["meta"] = tool.meta
+    meta = {key: value for key, value in tool.meta.items() if key != "id"}
+    if meta:
+        record["meta"] = meta
     return record
 
 

@@ -35,6 +35,22 @@ def public_name(source: str, raw_name: str, *, variant: str = "") -> str:
     return f"{stem}_{digest}"
 
 
+def variant_of(stated_id: str, source: str, raw_name: str) -> str:
+    """The part of an id that a public name must keep: all of it, or nothing where it only repeats the name.
+
+    It repeats the name as ``raw_name``, ``anything:raw_name``, as source and raw name joined by a dot,
+    slash, dash or underscores, or as the public name. `bfcl:get_weather` says nothing new
+    about `get_weather`; `bfcl:get_weather~2` does.
+    """
+    if stated_id == raw_name or stated_id.endswith(f":{raw_name}"):
+        return ""
+    if source and stated_id.startswith(source) and stated_id.endswith(raw_name):
+        between = stated_id[len(source) : len(stated_id) - len(raw_name)]
+        if between in {".", "/", "-", "_", SEPARATOR}:
+            return ""
+    return "" if stated_id == public_name(source, raw_name) else stated_id
+
+
 def split_words(name: str) -> list[str]:
     """The words of an identifier, as written: camelCase, snake_case, dots, dashes and digits are cut.
 

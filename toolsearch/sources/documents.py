@@ -1,0 +1,114 @@
+"""The JSON values of a file, each with the lines that its parts start on."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toolsearch.exceptions import CatalogFileError
+from toolsearch.formats.detect import Path as ValuePath
+from toolsearch.sources.json_text import parse_json
+
+STANDARD_INPUT = "-"
+JSON_LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+YAML_SUFFIXES = frozenset({".yaml", ".yml"})
+
+
+@dataclass(frozen=True)
+class Document:
+    """One JSON value of a file, or the reason why a line of it holds none.
+
+    Attributes:
+        value: None where `error` says why.
+        line_of: The line, from 1, that the part at a path of keys and positions starts on.
+        repeated: A key that stands twice in a dict, by the `id` of the dict.
+        error: None for a value.
+    """
+
+    value: Any
+    line_of: Callable[[ValuePath], int]
+    repeated: Mapping[int, str] = field(default_factory=dict)
+    error: str | None = None
+
+
+def read_documents(path: str) -> Iterator[Document]:
+    """The values of a file: one for ``.json``, one a line for ``.jsonl``, one a document for YAML.
+
+    Standard input, ``-``, and files with another suffix are read as what they look like. So is a ``.json``
+    file of several lines of JSON. A broken line of JSON Lines comes as a `Document` with an error.
+
+    Raises:
+        CatalogFileError: the file is missing, empty, no UTF-8, or broken as a whole.
+    """
+    data = _utf8(path)
+    suffix = "" if path == STANDARD_INPUT else Path(path).suffix.lower()
+    if suffix in JSON_LINES_SUFFIXES:
+        yield from _json_lines(path, data)
+        return
+    text = _decoded(path, data)
+    if not text.strip():
+        raise CatalogFileError(path, "the file is empty; an empty catalog is written as []")
+    if suffix in YAML_SUFFIXES or (suffix != ".json" and text.lstrip()[0] not in "[{"):
+        from toolsearch.sources.yaml_text import parse_yaml
+
+        yield from (Document(part.value, part.line_of, part.repeated) for part in parse_yaml(path, text))
+        return
+    try:
+        parsed = parse_json(path, text)
+    except CatalogFileError:
+        if not _first_line_is_json(path, text):
+            raise
+        yield from _json_lines(path, data)
+        return
+    yield Document(parsed.value, parsed.line_of, parsed.repeated)
+
+
+def _json_lines(path: str, data: bytes) -> Iterator[Document]:
+    for number, raw in enumerate(data.split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+
+        def line_of(_: ValuePath, number: int = number) -> int:
+            return number
+
+        try:
+            parsed = parse_json(path, raw.decode())
+        except UnicodeDecodeError as exc:
+            yield Document(None, line_of, error=f"not UTF-8 at byte {exc.start + 1} of the line")
+        except CatalogFileError as exc:
+            yield Document(None, line_of, error=exc.reason)
+        else:
+            yield Document(parsed.value, line_of, parsed.repeated)
+
+
+def _first_line_is_json(path: str, text: str) -> bool:
+    try:
+        parse_json(path, text.strip().partition("\n")[0])
+    except CatalogFileError:
+        return False
+    return True
+
+
+def _utf8(path: str) -> bytes:
+    try:
+        data = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    except OSError as exc:
+        raise CatalogFileError(path, f"cannot be read: {exc.strerror or exc}") from exc
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            return data.decode("utf-16").encode()
+        except UnicodeError as exc:
+            raise CatalogFileError(path, f"starts as UTF-16 but is not: {exc}") from exc
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _decoded(path: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        raise CatalogFileError(path, f"not UTF-8: {exc.reason} {data[exc.start]:#04x}", line=line) from exc
