@@ -19,13 +19,14 @@ class SearchRequest(BaseModel):
 
     Attributes:
         queries: One to 16 texts. Several are answered as one list that is fair to each.
-        k: Exactly so many hits, as far as there are tools. None lets the score margin decide.
+        k: Exactly so many hits, as far as there are tools, fit or not. None lets the score margin decide.
         max_k: The most hits when `k` is None.
         sources: Only tools of these sources.
         tags: Only tools with at least one of these tags.
         allow, deny: Globs over public names, raw names and ``source/raw_name``; deny wins.
         read_only: True keeps only tools that claim to be read-only.
         exclude: Public names left out, such as those already discovered.
+        near: The most names of `SearchResult.near`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +40,7 @@ class SearchRequest(BaseModel):
     deny: tuple[str, ...] = ()
     read_only: bool = False
     exclude: frozenset[str] = frozenset()
+    near: int = Field(default=10, ge=0, le=MAX_K)
 
     @field_validator("queries", mode="before")
     @classmethod
@@ -53,7 +55,7 @@ class ScoredTool:
     Attributes:
         score: Higher is better; comparable between the hits of one catalog and embedder.
         channels: The parts of the score by channel: ``dense`` (cosine, -1 to 1), ``lexical``
-            (share of the query's weight that the text covers, 0 to 1), ``name`` (0 to 1).
+            (BM25 over the root of the most it could be, 0 or more), ``name`` (0 to 1).
         query: Position of the query that found it best.
     """
 
@@ -73,7 +75,9 @@ class SearchResult:
 
     Attributes:
         hits: Best first, ties by name; no tool twice.
-        nothing_fits: No tool is likely to serve the request; `hits` is then empty.
+        nothing_fits: No tool is likely to serve the request. Without a fixed `k`, `hits` is then empty.
+        confidence: Share (0 to 1) of requests that nothing serves which find less than this one did; 1 for
+            a tool called by its name; None where it was not measured.
         near: Public names beyond the cut, best first, for "did you mean".
         notices: What the caller should know, such as a query that was cut.
         degraded: The encoder failed and the lexical channel answered alone.
@@ -84,6 +88,7 @@ class SearchResult:
 
     hits: tuple[ScoredTool, ...] = ()
     nothing_fits: bool = False
+    confidence: float | None = None
     near: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     degraded: bool = False

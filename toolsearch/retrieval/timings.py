@@ -1,0 +1,28 @@
+"""How long each stage of a search took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class StageTimer:
+    """Milliseconds by stage, in `ms`; a stage that is entered several times adds up."""
+
+    def __init__(self) -> None:
+        self.ms: dict[str, float] = {}
+        self._started = time.perf_counter()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time of the body towards `name`."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - started) * 1000
+
+    def finish(self) -> dict[str, float]:
+        """Milliseconds by stage, with the ``total`` since the timer was made."""
+        return {**self.ms, "total": (time.perf_counter() - self._started) * 1000}
