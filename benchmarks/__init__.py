@@ -1,0 +1,1 @@
+"""Measuring `toolsearch`: data sets, conditions, scale, and the report over them."""

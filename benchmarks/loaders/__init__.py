@@ -1,0 +1,1 @@
+"""Data sets from packages of the Python registry, in the form that `toolsearch eval` reads."""
