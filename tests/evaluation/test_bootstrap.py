@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from toolsearch.evaluation.bootstrap import bootstrap_intervals, bootstrap_means, paired_difference
+from toolsearch.evaluation.bootstrap import (
+    bootstrap_intervals,
+    bootstrap_means,
+    mean_over_sets,
+    paired_difference,
+)
 from toolsearch.exceptions import EvaluationError
 
 
@@ -46,6 +51,19 @@ def test_same_seed_same_interval_and_another_seed_another() -> None:
     column = {"x": np.random.default_rng(0).random(31).tolist()}
     assert bootstrap_intervals(column, seed=4) == bootstrap_intervals(column, seed=4)
     assert bootstrap_intervals(column, seed=4) != bootstrap_intervals(column, seed=5)
+
+
+def test_sets_weigh_the_same_whatever_their_size() -> None:
+    assert mean_over_sets([[1.0] * 1000, [0.0, 0.5]]).mean == pytest.approx(0.625)
+
+
+def test_interval_over_sets_has_the_standard_error_of_independent_sets() -> None:
+    """Half of the root of the sum of squared standard errors, 1.96 of it to each side."""
+    rng = np.random.default_rng(1)
+    small, large = rng.normal(size=100), rng.normal(size=900)
+    error = math.sqrt(small.var() / 100 + large.var() / 900) / 2
+    interval = mean_over_sets([small.tolist(), large.tolist()], resamples=8000)
+    assert (interval.high - interval.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
 
 
 def test_pairing_sees_a_small_steady_gain_that_two_intervals_hide() -> None:

@@ -26,7 +26,9 @@ class Interval:
     high: float
 
 
-def bootstrap_means(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> NDArray[np.float64]:
+def bootstrap_means(
+    values: ArrayLike, *, seed: int | np.random.SeedSequence = 0, resamples: int = RESAMPLES
+) -> NDArray[np.float64]:
     """Means of `resamples` samples drawn with replacement from the rows, as (resamples, columns).
 
     A row is a query and a column a measure; the same queries are drawn for every column, so that the
@@ -74,6 +76,33 @@ def bootstrap_intervals(
     low, high = _percentiles(bootstrap_means(table, seed=seed, resamples=resamples), level)
     middle = table.mean(axis=0)
     return {name: Interval(float(middle[i]), float(low[i]), float(high[i])) for i, name in enumerate(columns)}
+
+
+def mean_over_sets(
+    columns: Sequence[Sequence[float]],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval:
+    """The mean of the sets' means, each set with the same weight, and its percentile interval.
+
+    A column holds one measure over the queries of one set. Queries are drawn within their set; the sets
+    themselves are taken as given, so the interval says nothing of sets that are not among them.
+
+    Raises:
+        EvaluationError: there are no sets, one is empty, or a value is not finite.
+    """
+    if not columns:
+        raise EvaluationError("There is no set to average over.")
+    seeds = np.random.SeedSequence(seed).spawn(len(columns))
+    means = [
+        bootstrap_means(column, seed=own, resamples=resamples)
+        for column, own in zip(columns, seeds, strict=True)
+    ]
+    low, high = _percentiles(np.mean(means, axis=0), level)
+    middle = np.mean([np.mean(column) for column in columns])
+    return Interval(float(middle), float(low[0]), float(high[0]))
 
 
 def paired_difference(
