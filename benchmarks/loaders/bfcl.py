@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.loaders.records import catalog_of, write_folder
-from toolsearch.evaluation.datasets import BenchQuery, Dataset, make_dataset
+from benchmarks.loaders.records import as_dataset, write_folder
+from toolsearch.evaluation.datasets import BenchQuery, Dataset
 from toolsearch.exceptions import EvaluationError
 from toolsearch.tool import JsonObject
 
@@ -52,8 +52,7 @@ def load_bfcl(data: Path | None = None) -> Dataset:
     Raises:
         EvaluationError: the package is not installed, or its files are not as they should be.
     """
-    records, queries, groups = read_bfcl(data)
-    return make_dataset("bfcl", catalog_of(records), queries, groups)
+    return as_dataset("bfcl", *read_bfcl(data))
 
 
 def read_bfcl(data: Path | None = None) -> tuple[list[JsonObject], list[BenchQuery], list[tuple[str, ...]]]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.loaders.records import catalog_of, write_folder
+from benchmarks.loaders.records import as_dataset, write_folder
 from toolsearch.catalog import Catalog
 from toolsearch.tool import JsonObject
 
@@ -49,7 +49,7 @@ def load_botocore() -> Catalog:
     Raises:
         ImportError: ``botocore`` is not installed; it is in the extra ``bench``.
     """
-    return catalog_of(list(read_botocore()))
+    return as_dataset("aws", read_botocore()).catalog
 
 
 def read_botocore() -> Iterator[JsonObject]:

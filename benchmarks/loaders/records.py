@@ -1,39 +1,14 @@
-"""Records of a data set in its form on disk, and the way from them to a catalog or a folder."""
+"""Data sets on disk: written from records, and read back as any other catalog and queries."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from toolsearch.catalog import Catalog
-from toolsearch.evaluation.datasets import BenchQuery
-from toolsearch.naming import RESERVED_NAMES
-from toolsearch.schema import check_schema
-from toolsearch.tool import JsonObject, Tool
-
-
-def catalog_of(records: Sequence[JsonObject]) -> Catalog:
-    """The catalog of these records; schemas are checked and mended as those of any file.
-
-    Tools of one server that share a name are told apart by their record's id.
-
-    Raises:
-        SchemaError: an input schema that cannot be mended.
-    """
-    shared = Counter((record.get("server") or "", record["name"]) for record in records)
-    return Catalog(
-        Tool(
-            raw_name=record["name"],
-            source=record.get("server") or "",
-            id=record["id"] if _is_ambiguous(record, shared) else "",
-            description=record["description"],
-            input_schema=check_schema(record["name"], record["input_schema"]).schema,
-            meta={"id": record["id"]},
-        )
-        for record in records
-    )
+from toolsearch.evaluation.datasets import BenchQuery, Dataset, load_dataset_folder
+from toolsearch.tool import JsonObject
 
 
 def write_folder(
@@ -49,6 +24,18 @@ def write_folder(
     _write(folder / "near_duplicates.jsonl", ({"ids": list(group)} for group in near_duplicates))
 
 
+def as_dataset(
+    name: str,
+    records: Iterable[JsonObject],
+    queries: Iterable[BenchQuery] = (),
+    near_duplicates: Iterable[Sequence[str]] = (),
+) -> Dataset:
+    """The data set that reading the written folder gives, schemas checked and mended on the way."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_folder(Path(folder), records, queries, near_duplicates)
+        return load_dataset_folder(folder, name=name)
+
+
 def _query_record(query: BenchQuery) -> JsonObject:
     record: JsonObject = {"id": query.id, "query": query.text, "gold": list(query.gold)}
     if query.alternatives:
@@ -56,11 +43,6 @@ def _query_record(query: BenchQuery) -> JsonObject:
     if query.kind:
         record["kind"] = query.kind
     return record
-
-
-def _is_ambiguous(record: JsonObject, shared: Counter[tuple[str, str]]) -> bool:
-    source = record.get("server") or ""
-    return shared[source, record["name"]] > 1 or (not source and record["name"] in RESERVED_NAMES)
 
 
 def _write(path: Path, records: Iterable[JsonObject]) -> None:

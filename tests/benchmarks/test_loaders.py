@@ -9,8 +9,8 @@ import botocore.loaders
 import pytest
 
 from benchmarks.loaders.bfcl import ANSWERED, DISTRACTORS, load_bfcl, read_bfcl
-from benchmarks.loaders.botocore import read_botocore
-from benchmarks.loaders.records import catalog_of, write_folder
+from benchmarks.loaders.botocore import load_botocore, read_botocore
+from benchmarks.loaders.records import write_folder
 from toolsearch.evaluation.datasets import load_dataset_folder
 from toolsearch.exceptions import EvaluationError
 
@@ -75,10 +75,11 @@ def test_bfcl_types_are_mended(bfcl: Path) -> None:
 
 def test_a_written_folder_reads_back_as_the_same_data_set(bfcl: Path, tmp_path: Path) -> None:
     write_folder(tmp_path / "out", *read_bfcl(bfcl))
-    read, made = load_dataset_folder(tmp_path / "out", name="bfcl"), load_bfcl(bfcl)
-    assert read.queries == made.queries
-    assert read.near_duplicates == made.near_duplicates
-    assert sorted(read.id_of.values()) == sorted(made.id_of.values())
+    records, queries, groups = read_bfcl(bfcl)
+    read = load_dataset_folder(tmp_path / "out")
+    assert list(read.queries) == queries
+    assert list(read.near_duplicates) == groups
+    assert sorted(read.id_of.values()) == sorted(record["id"] for record in records)
 
 
 def test_a_missing_bfcl_file_names_the_package(tmp_path: Path) -> None:
@@ -157,4 +158,4 @@ def test_operations_become_tools_with_schemas(monkeypatch: pytest.MonkeyPatch) -
         },
         "required": ["Key"],
     }
-    assert list(catalog_of([put, ping])) == ["alpha__PutItem", "zeta__Ping"]
+    assert list(load_botocore()) == ["alpha__PutItem", "zeta__Ping"]

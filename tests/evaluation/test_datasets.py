@@ -82,11 +82,40 @@ def test_gold_tools_that_the_catalog_lacks_are_listed(folder: Path) -> None:
             {"id": "q2", "query": "b", "gold": ["set:fly", "set:pay", "set:swim"]},
         ],
     )
-    with pytest.raises(EvaluationError, match=r"2 gold tools of 1 queries .*'set:fly', 'set:swim'") as caught:
+    with pytest.raises(EvaluationError, match=r"2 gold tools .*'set:fly', 'set:swim'") as caught:
         load_dataset_folder(folder)
     assert caught.value.ids == ("set:fly", "set:swim")
     dataset = load_dataset_folder(folder, drop_missing=True)
     assert ([q.id for q in dataset.queries], dataset.dropped) == (["q1"], ("q2",))
+
+
+def test_ids_are_server_and_name_where_records_have_none(tmp_path: Path) -> None:
+    tools = [
+        {"name": "pay", "server": "bank", "description": "Pays."},
+        {"name": "sing", "description": "Sings."},
+    ]
+    write(tmp_path / "catalog.jsonl", tools)
+    write(
+        tmp_path / "queries.jsonl",
+        [
+            {"id": "q1", "query": "a", "gold": ["bank.pay", "sing"]},
+            {"id": "q2", "query": "b", "gold": ["bank__pay"], "gold_alt": {"bank__pay": ["sing"]}},
+        ],
+    )
+    dataset = load_dataset_folder(tmp_path)
+    assert [query.gold for query in dataset.queries] == [("bank.pay", "sing"), ("bank.pay",)]
+    assert dataset.queries[1].alternatives == {"bank.pay": ("sing",)}
+
+
+def test_definitions_that_cannot_be_used_are_counted_and_named(folder: Path) -> None:
+    bad = {"name": "fly", "description": "Flies.", "input_schema": {"type": "array"}, "id": "set:fly"}
+    with (folder / "catalog.jsonl").open("a") as out:
+        out.write(json.dumps(bad) + "\n")
+    (problem,) = load_dataset_folder(folder).left_out
+    assert f"{folder / 'catalog.jsonl'}:4" in problem
+    write(folder / "queries.dev.jsonl", [{"id": "q", "query": "fly", "gold": ["set:fly"]}])
+    with pytest.raises(EvaluationError, match=r"1 definitions could not be read, the first: .*jsonl:4"):
+        load_dataset_folder(folder)
 
 
 @pytest.mark.parametrize(

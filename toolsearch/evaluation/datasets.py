@@ -2,24 +2,27 @@
 
 On disk a data set is a folder, or single files:
 
-- ``catalog.jsonl``, or any catalog files in ``catalog/``: tools; a record's ``id`` is what qrels call it
+- ``catalog.jsonl``, or any catalog files in ``catalog/``: tools in any form that `read_catalog` knows
 - ``queries.dev.jsonl`` or ``queries.jsonl``, or ``*.jsonl`` in ``queries/``: one object a line,
   ``{"id", "query", "gold": [tool ids], "gold_alt"?: {gold id: [tool ids]}, "kind"?}``
 - ``near_duplicates.jsonl`` (optional): ``{"ids": [tool ids]}``, tools that a reader would call the same
+
+The id of a tool is that of its record; without one ``server.name``, or ``name`` for a local tool. Queries and
+groups may also use its public name.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from toolsearch.catalog import Catalog
 from toolsearch.exceptions import EvaluationError
-from toolsearch.naming import RESERVED_NAMES
+from toolsearch.sources.files import read_catalog
 from toolsearch.tool import JsonObject, Tool
 
 
@@ -47,6 +50,7 @@ class Dataset:
     Attributes:
         near_duplicates: Groups of tool ids; the "near" figures take a group for one tool.
         dropped: Ids of queries left out because gold tools were not in the catalog.
+        left_out: What was wrong with each definition that did not make it into the catalog.
     """
 
     name: str
@@ -54,10 +58,11 @@ class Dataset:
     queries: tuple[BenchQuery, ...]
     near_duplicates: tuple[tuple[str, ...], ...] = ()
     dropped: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def id_of(self) -> Mapping[str, str]:
-        """The data set's id of each tool by public name; the public name itself where a record had none."""
+        """The data set's id of each tool by public name."""
         return {name: tool_id(tool) for name, tool in self.catalog.items()}
 
     @cached_property
@@ -67,8 +72,10 @@ class Dataset:
 
 
 def tool_id(tool: Tool) -> str:
-    """What qrels call a tool: the ``id`` of its record, or its public name."""
-    return str(tool.meta.get("id") or tool.name)
+    """What qrels call a tool: the ``id`` of its record, or ``server.name``."""
+    if "id" in tool.meta:
+        return str(tool.meta["id"])
+    return f"{tool.source}.{tool.raw_name}" if tool.source else tool.raw_name
 
 
 def make_dataset(
@@ -78,6 +85,7 @@ def make_dataset(
     near_duplicates: Iterable[Sequence[str]] = (),
     *,
     drop_missing: bool = False,
+    left_out: Iterable[str] = (),
 ) -> Dataset:
     """A data set whose queries, qrels and catalog fit together.
 
@@ -88,25 +96,44 @@ def make_dataset(
         EvaluationError: a gold tool is not in the catalog (`ids` lists all such), two tools or two queries
             share an id, or a tool is in two groups of near-duplicates.
     """
-    ids = [tool_id(tool) for tool in catalog.values()]
-    _check_unique(ids, f"tools of data set {name!r}")
-    queries = tuple(queries)
+    id_of = {public: tool_id(tool) for public, tool in catalog.items()}
+    _check_unique(list(id_of.values()), f"tools of data set {name!r}")
+    ids = {**id_of, **{known: known for known in id_of.values()}}
+    queries = tuple(_with_ids(query, ids) for query in queries)
     _check_unique([query.id for query in queries], f"queries of data set {name!r}")
-    groups = tuple(tuple(group) for group in near_duplicates if group)
+    groups = tuple(tuple(ids.get(member, member) for member in group) for group in near_duplicates if group)
     _check_unique([member for group in groups for member in group], f"near-duplicate groups of {name!r}")
-    known = set(ids)
-    unanswerable = {query.id: [gold for gold in query.gold if gold not in known] for query in queries}
-    dropped = tuple(query_id for query_id, missing in unanswerable.items() if missing)
+    missing = {query.id: [gold for gold in query.gold if gold not in ids] for query in queries}
+    dropped = tuple(query_id for query_id, lacking in missing.items() if lacking)
+    left_out = tuple(left_out)
     if dropped and not drop_missing:
-        missing_ids = tuple(dict.fromkeys(gold for missing in unanswerable.values() for gold in missing))
-        shown = ", ".join(map(repr, missing_ids[:10])) + (", ..." if len(missing_ids) > 10 else "")
-        raise EvaluationError(
-            f"Data set {name!r}: {len(missing_ids)} gold tools of {len(dropped)} queries are not in its "
-            f"catalog: {shown}. Mend the qrels, or leave those queries out with drop_missing.",
-            ids=missing_ids,
+        _refuse_missing(
+            name, tuple(dict.fromkeys(g for lacking in missing.values() for g in lacking)), left_out
         )
-    kept = tuple(query for query in queries if not unanswerable[query.id])
-    return Dataset(name, catalog, kept, groups, dropped)
+    kept = tuple(query for query in queries if not missing[query.id])
+    return Dataset(name, catalog, kept, groups, dropped, left_out)
+
+
+def _with_ids(query: BenchQuery, ids: Mapping[str, str]) -> BenchQuery:
+    """The query with public names replaced by ids."""
+    return replace(
+        query,
+        gold=tuple(dict.fromkeys(ids.get(gold, gold) for gold in query.gold)),
+        alternatives={
+            ids.get(gold, gold): tuple(ids.get(other, other) for other in others)
+            for gold, others in query.alternatives.items()
+        },
+    )
+
+
+def _refuse_missing(name: str, missing: tuple[str, ...], left_out: tuple[str, ...]) -> NoReturn:
+    shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+    cause = f" {len(left_out)} definitions could not be read, the first: {left_out[0]}" if left_out else ""
+    raise EvaluationError(
+        f"Data set {name!r}: {len(missing)} gold tools are not in its catalog: {shown}.{cause} "
+        "Mend the qrels or the catalog, or leave such queries out with drop_missing.",
+        ids=missing,
+    )
 
 
 def load_dataset(
@@ -117,7 +144,7 @@ def load_dataset(
     name: str | None = None,
     drop_missing: bool = False,
 ) -> Dataset:
-    """The data set in these files; `catalog` and `queries` may also be folders of ``*.jsonl`` files.
+    """The data set in these files; `queries` may be a folder of ``*.jsonl``, `catalog` one of catalog files.
 
     `name` defaults to the name of the folder that holds the queries. See `make_dataset` for `drop_missing`.
 
@@ -127,12 +154,14 @@ def load_dataset(
         CatalogFileError: a catalog file cannot be read at all.
     """
     queries = Path(queries)
+    loaded = read_catalog(catalog)
     return make_dataset(
         name or queries.resolve().parent.name,
-        _read_catalog(_files(Path(catalog))),
+        loaded.catalog,
         [query for path in _files(queries) for query in read_queries(path)],
         read_near_duplicates(near_duplicates) if near_duplicates is not None else (),
         drop_missing=drop_missing,
+        left_out=[str(issue) for issue in loaded.issues if issue.severity == "error"],
     )
 
 
@@ -252,23 +281,3 @@ def _check_unique(ids: Sequence[str], what: str) -> None:
         raise EvaluationError(
             f"{len(twice)} ids are there twice among the {what} (such as {twice[0]!r}).", ids=twice
         )
-
-
-def _read_catalog(paths: Sequence[Path]) -> Catalog:
-    """A catalog of bench records; the record's id goes to `Tool.meta`."""
-    records = [record for path in paths for _, record in read_records(path)]
-    tools: dict[tuple[str, str], list[JsonObject]] = {}
-    for record in records:
-        tools.setdefault((record.get("server") or "", record["name"]), []).append(record)
-    return Catalog(
-        Tool(
-            raw_name=name,
-            source=source,
-            id=record["id"] if len(group) > 1 or name in RESERVED_NAMES else "",
-            description=record.get("description") or "",
-            input_schema=record["input_schema"],
-            meta={"id": record["id"]} if "id" in record else {},
-        )
-        for (source, name), group in tools.items()
-        for record in group
-    )

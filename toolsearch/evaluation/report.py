@@ -96,6 +96,7 @@ class EvaluationReport:
     outcomes: tuple[QueryOutcome, ...]
     group_of: Mapping[str, str] = field(default_factory=dict, repr=False)
     dropped: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def scored(self) -> tuple[QueryOutcome, ...]:
@@ -184,6 +185,7 @@ class EvaluationReport:
             "scored": len(self.scored),
             "errors": len(self.errors),
             "dropped": len(self.dropped),
+            "tools_left_out": len(self.left_out),
             **{name: round(value, 6) for name, value in self.means.items()},
         }
         if timings:
@@ -246,6 +248,7 @@ def make_report(
         outcomes=tuple(outcomes),
         group_of=dataset.group_of,
         dropped=dataset.dropped,
+        left_out=dataset.left_out,
     )
     if not report.outcomes:
         raise EvaluationError(f"Data set {dataset.name!r} has no queries to score.")
