@@ -61,7 +61,6 @@ def read_botocore() -> Iterator[JsonObject]:
         model = loader.load_service_model(service, "service-2")
         for name, operation in sorted(model["operations"].items()):
             yield {
-                "id": f"aws:{service}.{name}",
                 "name": name,
                 "description": _plain(operation.get("documentation", ""), MAX_DESCRIPTION),
                 "input_schema": _input_schema(model["shapes"], operation),

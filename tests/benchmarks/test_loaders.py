@@ -135,8 +135,8 @@ class FakeLoader:
 def test_operations_become_tools_with_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(botocore.loaders, "Loader", FakeLoader)
     put, ping = read_botocore()
-    assert (ping["id"], ping["server"], ping["input_schema"]) == (
-        "aws:zeta.Ping",
+    assert (ping["name"], ping["server"], ping["input_schema"]) == (
+        "Ping",
         "zeta",
         {"type": "object", "properties": {}},
     )
