@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,20 @@ def test_queries_without_gold_count_for_abstention_only() -> None:
         "abstained": 0.5,
         "false_alarms": 0.5,
     }
+
+
+class Sure(Scripted):
+    """States its confidence, which falls with the length of the query, while its best scores are level."""
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        return replace(super().search(request), confidence=1 / len(request.queries[0]))
+
+
+def test_a_stated_confidence_counts_before_the_best_score() -> None:
+    data = dataset(query("one", "a"), query("sing"), query("to", "b"))
+    abstention = evaluate(Sure({"one": "a", "sing": "b", "to": "b"}), data).abstention
+    assert abstention is not None
+    assert abstention.auroc == 1.0
 
 
 def test_means_by_kind() -> None:

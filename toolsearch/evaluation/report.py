@@ -38,7 +38,8 @@ class QueryOutcome:
 
     Attributes:
         ranked: Ids of the data set, best first, as deep as was asked for.
-        confidence: Score of the best hit; -inf where the search found nothing, None where it is not known.
+        confidence: That of the search, or the score of its best hit; -inf where it found nothing, None where
+            it is not known.
         took_ms: Wall time of the search, embedding of the query included; None where it is not known.
         nothing_fits: The search said that no tool fits.
         error: Why the query could not be answered as asked; empty if it was. Errors are in no mean.
@@ -68,7 +69,7 @@ class Abstention:
     """How well "nothing fits" is told from a query that tools of the catalog answer.
 
     Attributes:
-        auroc: Of the best hit's score, see `metrics.auroc`; None where confidences are not known.
+        auroc: Of the confidence, see `metrics.auroc`; None where it is not known.
         abstained: Share of the unanswerable queries that were told that nothing fits.
         false_alarms: Share of the answerable queries that were.
     """
