@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from toolsearch.exceptions import DefinitionError, SchemaError
+from toolsearch.naming import variant_of
 from toolsearch.schema import check_schema
 from toolsearch.schema.keywords import is_json, is_text
 from toolsearch.tool import JsonObject, Tool, empty_schema
 
 JsonValue: TypeAlias = Any
 """None, a boolean, number, string, list or string-keyed dict of these."""
+
+
+SCHEMA_KEYS = frozenset(
+    {
+        "args_schema",
+        "input_schema",
+        "inputSchema",
+        "parameters",
+        "parametersJsonSchema",
+        "parameters_json_schema",
+    }
+)
+"""Where the forms keep the input schema; a record with one of these is a definition."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +54,20 @@ class Format:
     matches: Callable[[JsonObject], bool]
     read: Callable[[JsonObject, str], ToolReading]
     write: Callable[[Sequence[Tool]], JsonValue]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a tool comes from: its source, what `Tool.id` keeps of its id, and the id as it was stated."""
+
+    source: str
+    variant: str
+    stated_id: str | int | None = None
+
+    def meta(self, form: str, kept: JsonObject) -> JsonObject:
+        """`Tool.meta` of a tool that was read in `form`; see `form_meta`."""
+        meta: JsonObject = {form: kept} if kept else {}
+        return meta if self.stated_id is None else {**meta, "id": self.stated_id}
 
 
 @dataclass
@@ -90,15 +118,22 @@ class RecordReader:
             return ()
         return tuple(dict.fromkeys(value))
 
-    def source(self, default: str, *keys: str) -> str:
-        """The tool source that the first of `keys` names, else `default`."""
-        found = ""
-        for key in keys:
-            value = self._rest.pop(key, None)
-            if value is not None and not is_text(value):
-                raise DefinitionError(self.tool_name, f"its {key} must be a string, not {value!r:.60}.")
-            found = found or value or ""
-        return found or default
+    def origin(self, default_source: str) -> Origin:
+        """Where the tool comes from: our own keys ``server``, ``id`` and ``variant``, in any form."""
+        source = self._rest.pop("server", None)
+        if source is not None and not is_text(source):
+            raise DefinitionError(self.tool_name, f"its server must be a string, not {source!r:.60}.")
+        source = source or default_source
+        stated_id = self._rest.pop("id", None)
+        if stated_id is not None and not (is_text(stated_id) or type(stated_id) is int):
+            raise DefinitionError(
+                self.tool_name, f"its id must be a string or a whole number, not {stated_id!r:.60}."
+            )
+        if "variant" in self._rest:
+            variant = self.text("variant")
+        else:
+            variant = "" if stated_id is None else variant_of(str(stated_id), source, self.tool_name)
+        return Origin(source, variant, stated_id)
 
     def take(self, key: str) -> Any:
         """Whatever stands under `key`, None where nothing does."""
@@ -132,11 +167,20 @@ class RecordReader:
             found = checked.schema
         return found
 
-    def rest(self, *, without: Collection[str] = ()) -> JsonObject:
-        """What has not been taken, nulls and `without` left out."""
+    def replaced(self, key: str, value: Any) -> RecordReader:
+        """This reader with another value under `key`."""
+        self._rest[key] = value
+        return self
+
+    def rest(self) -> JsonObject:
+        """What has not been taken, without nulls."""
+        return self.json_only(self._rest)
+
+    def json_only(self, values: JsonObject) -> JsonObject:
+        """`values` without nulls and without what JSON cannot carry."""
         kept = {}
-        for key, value in self._rest.items():
-            if value is None or key in without:
+        for key, value in values.items():
+            if value is None:
                 continue
             if is_text(key) and is_json(value):
                 kept[key] = value
@@ -169,6 +213,12 @@ class RecordReader:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def without_empty(record: JsonObject) -> JsonObject:
-    """The record without keys whose value is None, an empty string or an empty list or dict."""
-    return {key: value for key, value in record.items() if value is False or value or value == 0}
+def form_meta(tool: Tool, form: str) -> JsonObject:
+    """A copy of what a tool that was read in `form` said beyond the definition, to be written back in it."""
+    kept = tool.meta.get(form)
+    return dict(kept) if isinstance(kept, dict) else {}
+
+
+def export_schema(tool: Tool) -> JsonObject:
+    """The input schema as any provider takes it, also of a tool that was made without `check_schema`."""
+    return check_schema(tool.name, tool.input_schema).schema

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from toolsearch.formats.base import SCHEMA_KEYS
 from toolsearch.tool import JsonObject
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -53,6 +54,9 @@ def _within(place: Found) -> Iterator[Found]:
                 yield from _within(below)
         return
     if not isinstance(value, dict):
+        yield place
+        return
+    if not SCHEMA_KEYS.isdisjoint(value):
         yield place
         return
     for key in _DECLARATIONS:

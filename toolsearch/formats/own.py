@@ -5,48 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolsearch.catalog import tool_record
-from toolsearch.exceptions import DefinitionError
 from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading
-from toolsearch.naming import variant_of
-from toolsearch.schema.keywords import is_json, is_text
+from toolsearch.schema.keywords import is_json
 from toolsearch.tool import JsonObject, Tool
+
+OWN_KEYS = frozenset(
+    {
+        "destructive",
+        "id",
+        "meta",
+        "output_schema",
+        "pinned",
+        "read_only",
+        "return_direct",
+        "search_hint",
+        "server",
+        "tags",
+        "title",
+        "variant",
+    }
+)
+"""Keys that no provider's form with an ``input_schema`` has."""
 
 
 def _matches(record: JsonObject) -> bool:
-    return "name" in record and not (record.keys() & _OTHER_FORMS)
-
-
-_OTHER_FORMS = frozenset(
-    {
-        "args",
-        "args_schema",
-        "function",
-        "functionDeclarations",
-        "function_declarations",
-        "inputSchema",
-        "parameters",
-        "parametersJsonSchema",
-        "parameters_json_schema",
-        "tools",
-    }
-)
+    # A name and a type without a schema is a tool that the provider runs itself.
+    return "name" in record and ("input_schema" in record or not isinstance(record.get("type"), str))
 
 
 def _read(record: JsonObject, source: str) -> ToolReading:
     """The tool of a record; keys that this form does not know are kept in `Tool.meta`."""
     reader = RecordReader(record)
-    raw_name = reader.tool_name
-    source = reader.source(source, "server")
-    stated_id = reader.take("id")
-    if stated_id is not None and not (is_text(stated_id) or type(stated_id) is int):
-        raise DefinitionError(raw_name, f"its id must be a string or a whole number, not {stated_id!r:.60}.")
-    variant = reader.text("variant")
-    if stated_id is not None and "variant" not in record:
-        variant = variant_of(str(stated_id), source, raw_name)
+    origin = reader.origin(source)
     tool = Tool(
-        raw_name=raw_name,
-        source=source,
-        id=variant,
+        raw_name=reader.tool_name,
+        source=origin.source,
+        id=origin.variant,
         description=reader.text("description"),
         input_schema=reader.input_schema("input_schema"),
         output_schema=reader.output_schema("output_schema"),
@@ -57,7 +51,7 @@ def _read(record: JsonObject, source: str) -> ToolReading:
         read_only=reader.flag("read_only"),
         destructive=reader.flag("destructive"),
         return_direct=reader.flag("return_direct") or False,
-        meta=_meta(reader, stated_id),
+        meta=_meta(reader, origin.stated_id),
     )
     return reader.done(tool)
 

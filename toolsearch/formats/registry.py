@@ -7,12 +7,28 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from toolsearch.exceptions import DefinitionError
+from toolsearch.formats.anthropic import ANTHROPIC
 from toolsearch.formats.base import Format, JsonValue
 from toolsearch.formats.detect import Found, Path, find_definitions
+from toolsearch.formats.gemini import GEMINI
+from toolsearch.formats.langchain import LANGCHAIN
+from toolsearch.formats.mcp import MCP
+from toolsearch.formats.openai_chat import OPENAI_CHAT
+from toolsearch.formats.openai_responses import OPENAI_RESPONSES
 from toolsearch.formats.own import OWN
+from toolsearch.formats.pydantic_ai import PYDANTIC_AI
 from toolsearch.tool import JsonObject, Tool
 
-_IN_ORDER_OF_DETECTION = (OWN,)
+_IN_ORDER_OF_DETECTION = (
+    OPENAI_CHAT,
+    OPENAI_RESPONSES,
+    MCP,
+    PYDANTIC_AI,
+    LANGCHAIN,
+    GEMINI,
+    ANTHROPIC,
+    OWN,
+)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({form.name: form for form in _IN_ORDER_OF_DETECTION})
 """Every form by name, the most telling first."""
@@ -56,6 +72,8 @@ def read_entries(data: JsonValue, *, source: str = "", form: str | None = None) 
             yield _read(found, source, chosen)
         except DefinitionError as exc:
             yield Entry(found.path, exc)
+        except RecursionError:
+            yield Entry(found.path, DefinitionError(_label(found.path), "it is nested too deeply."))
 
 
 def read_tools(data: JsonValue, *, source: str = "", form: str | None = None) -> list[Tool]:

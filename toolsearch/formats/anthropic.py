@@ -1,0 +1,65 @@
+"""Anthropic Messages: ``{"name", "description", "input_schema"}``, with ``cache_control`` and the like.
+
+``defer_loading: false`` pins a tool. Tools of a dated type, such as ``web_search_20250305``, have no
+definition to read. Written under public names, without what the form has no place for: source, id, raw
+name, output schema, title, tags, hints, and `pinned` where the tool was not read in this form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
+from toolsearch.formats.openai_responses import defer_loading_for
+from toolsearch.formats.own import OWN_KEYS
+from toolsearch.tool import JsonObject, Tool
+
+NAME = "anthropic"
+
+# Without one of these a record reads the same in our own form.
+_TELLING = frozenset(
+    {
+        "allowed_callers",
+        "cache_control",
+        "defer_loading",
+        "eager_input_streaming",
+        "input_examples",
+        "strict",
+    }
+)
+
+
+def _matches(record: JsonObject) -> bool:
+    if "input_schema" not in record or not OWN_KEYS.isdisjoint(record):
+        return False
+    return record.get("type") == "custom" or not _TELLING.isdisjoint(record)
+
+
+def _read(record: JsonObject, source: str) -> ToolReading:
+    reader = RecordReader(record)
+    origin = reader.origin(source)
+    tool = Tool(
+        raw_name=reader.tool_name,
+        source=origin.source,
+        id=origin.variant,
+        description=reader.text("description"),
+        input_schema=reader.input_schema("input_schema"),
+        pinned=record.get("defer_loading") is False,
+        meta=origin.meta(NAME, reader.rest()),
+    )
+    return reader.done(tool)
+
+
+def _write(tools: Sequence[Tool]) -> JsonValue:
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": export_schema(tool),
+            **defer_loading_for(tool, form_meta(tool, NAME)),
+        }
+        for tool in tools
+    ]
+
+
+ANTHROPIC = Format(NAME, _matches, _read, _write)
