@@ -35,6 +35,18 @@ class Catalog(Mapping[str, Tool]):
             raise DuplicateToolError(tuple(duplicates))
         self._tools: Mapping[str, Tool] = dict(sorted(by_name.items()))
 
+    @classmethod
+    def over(cls, tools: Mapping[str, Tool], *, fingerprint: str, sources: tuple[str, ...]) -> Catalog:
+        """A catalog over a mapping that is checked and in name order, such as one that reads from disk.
+
+        Nothing is copied; `fingerprint` and `sources` must be those of the tools.
+        """
+        catalog = cls()
+        catalog._tools = tools
+        # Computing these would read every tool.
+        vars(catalog).update(fingerprint=fingerprint, sources=sources)
+        return catalog
+
     def __getitem__(self, name: str) -> Tool:
         try:
             return self._tools[name]
@@ -136,6 +148,25 @@ def tool_record(tool: Tool) -> JsonObject:
     if meta:
         record["meta"] = meta
     return record
+
+
+def tool_from_record(record: JsonObject) -> Tool:
+    """The tool of which `tool_record` gave this record. Nothing is checked or mended: `formats` does that."""
+    raw_name, source = record["name"], record.get("server", "")
+    meta = dict(record.get("meta", {}))
+    variant = ""
+    if "id" in record:
+        meta["id"] = record["id"]
+        variant = variant_of(str(record["id"]), source, raw_name)
+    same = ("input_schema", "output_schema", "title", "search_hint", "pinned", "return_direct", "read_only")
+    return Tool(
+        raw_name=raw_name,
+        source=source,
+        id=record.get("variant", variant),
+        tags=tuple(record.get("tags", ())),
+        meta=meta,
+        **{key: record[key] for key in ("description", *same, "destructive") if key in record},
+    )
 
 
 def tool_digest(tool: Tool) -> str:

@@ -15,7 +15,8 @@ ToolSearchError
 │   ├── IndexNotFoundError        there is no index at that path
 │   ├── IndexDamagedError         a file is missing, truncated or altered
 │   ├── IndexMismatchError        built by another embedder
-│   └── IndexFormatError          written in another format version
+│   ├── IndexFormatError          written in another format version
+│   └── IndexLockedError          another writer is busy with it
 ├── TokenizerError                a tokenizer that cannot be loaded
 └── EvaluationError               queries, qrels or a run that cannot be scored
 """
@@ -165,6 +166,18 @@ class TokenizerError(ToolSearchError):
         self.encoding = encoding
         self.reason = reason
         super().__init__(f"Tokenizer {encoding!r} {reason}")
+
+
+class IndexLockedError(ToolIndexError):
+    """Another writer is busy with the index."""
+
+    def __init__(self, path: Path | str, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        super().__init__(
+            path,
+            f"is being written by another process or thread, for more than {timeout_s:g} s",
+            remedy="Try again when that is done.",
+        )
 
 
 class EvaluationError(ToolSearchError, ValueError):

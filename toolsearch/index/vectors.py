@@ -130,6 +130,14 @@ class VectorIndex:
         vector: Scores = self._rows.take(np.array([row]))[0]
         return vector
 
+    def check(self) -> None:
+        """Look at every vector.
+
+        Raises:
+            ValueError: one is neither of length 1 nor zero.
+        """
+        _unit_rows(self._rows.take(np.arange(len(self))))
+
     def updated(self, source_rows: ArrayLike, vectors: Vectors) -> VectorIndex:
         """A new index whose row i is row ``source_rows[i]`` of this one, or the next of `vectors` for -1.
 
