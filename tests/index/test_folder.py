@@ -1,0 +1,375 @@
+"""An index folder is always the whole old or the whole new index, and never read unchecked."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from tests.index.support import contents
+from toolsearch.exceptions import (
+    IndexDamagedError,
+    IndexFormatError,
+    IndexLockedError,
+    IndexNotFoundError,
+    ToolIndexError,
+)
+from toolsearch.index.folder import load_folder, read_manifest, save_folder
+from toolsearch.index.lock import write_lock
+from toolsearch.index.manifest import IndexSummary, Manifest
+
+needs_sigkill = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
+
+if sys.platform == "win32":
+    processes = multiprocessing.get_context("spawn")
+else:
+    # Children of a server that has imported all and started no threads: quick, and safe where fork is not.
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload([__name__])
+
+
+def summary(text: str) -> IndexSummary:
+    return IndexSummary(
+        n_tools=len(text),
+        catalog_fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+        document_version=1,
+        embedder_id="test",
+        dim=2,
+        vectors="flat",
+        recall_at_10=1.0,
+    )
+
+
+def writer(text: str) -> Callable[[Path], None]:
+    """Writes two files and one in a folder, which hold `text` in different numbers."""
+
+    def write(folder: Path) -> None:
+        (folder / "part").mkdir()
+        for times, name in enumerate(("a.txt", "b.txt", "part/c.txt"), start=1):
+            (folder / name).write_text(text * times)
+
+    return write
+
+
+def save(path: Path, text: str) -> Manifest:
+    return save_folder(path, summary(text), writer(text))
+
+
+def read(manifest: Manifest, folder: Path) -> str:
+    """The text, if all files and the manifest are of one."""
+    text = (folder / "a.txt").read_text()
+    assert (folder / "b.txt").read_text() == 2 * text
+    assert (folder / "part/c.txt").read_text() == 3 * text
+    assert manifest.summary == summary(text)
+    return text
+
+
+def load(path: Path) -> str:
+    return load_folder(path, read)
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """An index of the text "old"."""
+    save(tmp_path / "index", "old")
+    return tmp_path / "index"
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    manifest = save(tmp_path / "some" / "where", "text")
+    assert load(tmp_path / "some" / "where") == "text"
+    assert read_manifest(tmp_path / "some" / "where") == manifest
+    assert set(manifest.files) == {"a.txt", "b.txt", "part/c.txt"}
+    assert manifest.files["b.txt"].sha256 == hashlib.sha256(b"texttext").hexdigest()
+
+
+def test_the_same_content_is_the_same_folder_whatever_was_there(old: Path, tmp_path: Path) -> None:
+    save(old, "new")
+    save(old, "newer")
+    save(tmp_path / "other", "newer")
+    assert contents(old) == contents(tmp_path / "other")
+    save(old, "newer")
+    assert contents(old) == contents(tmp_path / "other")
+
+
+def test_a_failed_write_leaves_the_old_index_and_nothing_else(old: Path) -> None:
+    """(E140)"""
+    before = contents(old)
+
+    def full_disk(folder: Path) -> None:
+        (folder / "a.txt").write_text("new")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left"):
+        save_folder(old, summary("new"), full_disk)
+    assert contents(old) == before
+    assert load(old) == "old"
+
+
+def test_a_failed_first_write_leaves_no_index(tmp_path: Path) -> None:
+    def fail(folder: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with pytest.raises(OSError, match="error"):
+        save_folder(tmp_path / "index", summary("new"), fail)
+    with pytest.raises(IndexNotFoundError, match="toolsearch index build"):
+        load(tmp_path / "index")
+    save(tmp_path / "index", "new")
+    assert load(tmp_path / "index") == "new"
+
+
+STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "shutil.rmtree"}
+
+
+def on_each_step(act: Callable[[], None]) -> None:
+    """Call `act` before each request to the file system, from now on to the end of the process."""
+    sys.addaudithook(lambda event, _: act() if event in STEPS else None)
+
+
+def steps_of_a_save(path: Path, result: Connection) -> None:
+    steps: list[None] = []
+    on_each_step(lambda: steps.append(None))
+    save(path, "new")
+    result.send(len(steps))
+
+
+def save_and_die(path: Path, step: int) -> None:
+    """Save the text "new", but be killed at the given step."""
+    countdown = iter(range(step - 1, -1, -1))
+    on_each_step(lambda: None if next(countdown) else os.kill(os.getpid(), signal.SIGKILL))
+    save(path, "new")
+
+
+def run(target: Callable[..., None], *args: object) -> int | None:
+    process = processes.Process(target=target, args=args)
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+@needs_sigkill
+def test_a_writer_killed_at_any_step_leaves_the_old_or_the_new_index(old: Path, tmp_path: Path) -> None:
+    """(E140)"""
+    receiver, sender = processes.Pipe(duplex=False)
+    save(tmp_path / "counted", "old")
+    assert run(steps_of_a_save, tmp_path / "counted", sender) == 0
+    n_steps = receiver.recv()
+    clean = contents(old)
+    seen = []
+    for step in range(1, n_steps + 1):
+        assert run(save_and_die, old, step) == -signal.SIGKILL
+        seen.append(load(old))
+        # What the dead left goes with the next writer.
+        save(old, "old")
+        assert contents(old) == clean
+    assert n_steps > 20
+    assert seen == sorted(seen, reverse=True)
+    assert set(seen) == {"old", "new"}
+
+
+@needs_sigkill
+def test_a_first_writer_killed_at_any_step_leaves_no_index_or_the_new_one(tmp_path: Path) -> None:
+    outcomes = []
+    for step in range(1, 22, 3):
+        path = tmp_path / str(step)
+        assert run(save_and_die, path, step) == -signal.SIGKILL
+        try:
+            outcomes.append(load(path))
+        except IndexNotFoundError:
+            outcomes.append("none")
+        save(path, "again")
+        assert load(path) == "again"
+    assert set(outcomes) <= {"none", "new"}
+
+
+def read_until_told(path: Path, stop: Connection) -> None:
+    """Load again and again; report how often each text was seen."""
+    seen: dict[str, int] = {}
+    while not stop.poll():
+        text = load(path)
+        seen[text] = seen.get(text, 0) + 1
+    stop.send(seen)
+
+
+def test_readers_in_other_processes_see_whole_indexes_while_they_are_replaced(old: Path) -> None:
+    ends = [processes.Pipe() for _ in range(3)]
+    readers = [processes.Process(target=read_until_told, args=(old, theirs)) for _, theirs in ends]
+    for reader in readers:
+        reader.start()
+    for i in range(150):
+        save(old, ("old", "new", "newer")[i % 3])
+    totals = []
+    for ours, _ in ends:
+        ours.send("stop")
+        totals.append(ours.recv())
+    for reader in readers:
+        reader.join()
+    assert [reader.exitcode for reader in readers] == [0, 0, 0]
+    assert set().union(*totals) <= {"old", "new", "newer"}
+    assert all(len(total) > 1 for total in totals)
+
+
+def test_a_reader_whose_snapshot_is_replaced_starts_again(old: Path) -> None:
+    attempts = []
+
+    def slow(manifest: Manifest, folder: Path) -> str:
+        attempts.append(folder.name)
+        if len(attempts) < 3:
+            # The same text twice: a manifest that is replaced by its like is still another one.
+            save(old, "new")
+            save(old, "old")
+            (folder / "gone.txt").read_text()
+        return read(manifest, folder)
+
+    assert load_folder(old, slow) == "old"
+    assert len(attempts) == 3
+
+
+def test_a_reader_that_fails_for_its_own_reasons_is_not_called_again(old: Path) -> None:
+    attempts = []
+
+    def broken(manifest: Manifest, folder: Path) -> str:
+        attempts.append(folder)
+        raise RuntimeError("of its own")
+
+    with pytest.raises(RuntimeError, match="of its own"):
+        load_folder(old, broken)
+    assert len(attempts) == 1
+
+
+def test_a_second_writer_gets_a_clear_error(old: Path) -> None:
+    with write_lock(old, timeout_s=0), pytest.raises(IndexLockedError, match="another process or thread"):
+        save_folder(old, summary("new"), writer("new"), timeout_s=0.05)
+    assert load(old) == "old"
+
+
+def test_a_second_writer_waits_for_the_first(old: Path) -> None:
+    waiting = threading.Thread(target=save, args=(old, "second"))
+
+    def first(folder: Path) -> None:
+        waiting.start()
+        writer("first")(folder)
+
+    save_folder(old, summary("first"), first)
+    waiting.join()
+    assert load(old) == "second"
+
+
+def lock_and_die(path: Path) -> None:
+    with write_lock(path, timeout_s=0):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@needs_sigkill
+def test_the_lock_of_a_dead_writer_does_not_hold(old: Path) -> None:
+    assert run(lock_and_die, old) == -signal.SIGKILL
+    save_folder(old, summary("new"), writer("new"), timeout_s=0)
+    assert load(old) == "new"
+    assert not (old / ".lock").exists()
+
+
+def test_other_content_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ToolIndexError, match="other content"):
+        save(tmp_path, "new")
+    assert contents(tmp_path) == {"notes.txt": b"mine"}
+    with pytest.raises(ToolIndexError, match="is a file"):
+        save(tmp_path / "notes.txt", "new")
+    (tmp_path / "notes.txt").rename(tmp_path / "manifest.json")
+    with pytest.raises(ToolIndexError, match="other content"):
+        save(tmp_path, "new")
+
+
+def test_files_beside_an_index_stay(old: Path) -> None:
+    (old / "README.md").write_text("about it")
+    save(old, "new")
+    assert (old / "README.md").read_text() == "about it"
+
+
+DAMAGES: list[tuple[str, Callable[[Path], object]]] = [
+    ("is missing", Path.unlink),
+    ("bytes where", lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])),
+    ("bytes where", lambda file: file.write_bytes(file.read_bytes() + b"\n")),
+    ("was altered", lambda file: file.write_bytes(b"?" + file.read_bytes()[1:])),
+]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.txt", "part/c.txt"])
+@pytest.mark.parametrize(("reason", "damage"), DAMAGES)
+def test_a_damaged_file_is_named(old: Path, name: str, reason: str, damage: Callable[[Path], object]) -> None:
+    """(E138)"""
+    damage(old / read_manifest(old).snapshot / name)
+    with pytest.raises(IndexDamagedError, match=reason) as caught:
+        load(old)
+    assert caught.value.file == name
+    assert "toolsearch index build" in str(caught.value)
+    # Saving what was there mends it.
+    save(old, "old")
+    assert load(old) == "old"
+
+
+def test_sizes_alone_can_be_checked(old: Path) -> None:
+    file = old / read_manifest(old).snapshot / "a.txt"
+    file.write_text("odd")
+    assert load_folder(old, lambda _, folder: (folder / "a.txt").read_text(), verify="size") == "odd"
+    file.write_text("longer")
+    with pytest.raises(IndexDamagedError, match=r"a\.txt has 6 bytes where 3"):
+        load_folder(old, read, verify="size")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["summary"].update(n_tools=99),
+        lambda record: record["summary"].update(n_tools="many"),
+        lambda record: record["files"].pop("a.txt"),
+        lambda record: record["files"].update({"../../secret": record["files"]["a.txt"]}),
+        lambda record: record.update(snapshot="snapshot-0000000000000000"),
+        lambda record: record.update(snapshot="../elsewhere"),
+        lambda record: record.pop("format"),
+    ],
+)
+def test_an_altered_manifest_is_noticed(old: Path, change: Callable[[dict[str, object]], object]) -> None:
+    manifest = old / "manifest.json"
+    record = json.loads(manifest.read_text())
+    change(record)
+    manifest.write_text(json.dumps(record))
+    with pytest.raises(IndexDamagedError, match=r"manifest\.json"):
+        load(old)
+    save(old, "new")
+    assert load(old) == "new"
+
+
+def test_a_truncated_manifest_is_noticed(old: Path) -> None:
+    manifest = old / "manifest.json"
+    for size in (0, 1, manifest.stat().st_size // 2):
+        manifest.write_bytes(manifest.read_bytes()[:size])
+        with pytest.raises(IndexDamagedError, match=r"manifest\.json is not JSON"):
+            load(old)
+    save(old, "new")
+    assert load(old) == "new"
+
+
+def test_another_format_version_is_refused_with_a_remedy(old: Path) -> None:
+    manifest = old / "manifest.json"
+    record = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(record | {"format_version": 2, "news": True}))
+    with pytest.raises(IndexFormatError, match=r"version 2; this release reads version 1.*index build"):
+        load(old)
+
+
+def test_there_may_be_no_index(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "nowhere", tmp_path / "file"):
+        with pytest.raises(IndexNotFoundError):
+            load(path)
