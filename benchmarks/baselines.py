@@ -36,8 +36,8 @@ class PlainBM25:
         self._index.index(_words([_plain_text(tool) for tool in self._tools]), show_progress=False)
 
     def search(self, request: SearchRequest) -> SearchResult:
-        scores = self.scores(_plain_query(request))
-        return _result(self._tools, scores, request.k, found=scores > 0)
+        scores = self.scores(plain_query(request))
+        return ranked_result(self._tools, scores, request.k, found=scores > 0)
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """The score of every tool, in catalog order."""
@@ -57,7 +57,7 @@ class PlainDense:
         self._vectors = embedder.embed_documents([plain_dense_text(tool) for tool in self._tools])
 
     def search(self, request: SearchRequest) -> SearchResult:
-        return _result(self._tools, self.scores(_plain_query(request)), request.k)
+        return ranked_result(self._tools, self.scores(plain_query(request)), request.k)
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """The score of every tool, in catalog order."""
@@ -79,13 +79,13 @@ class PlainRRF:
         self._dense = PlainDense(catalog, embedder)
 
     def search(self, request: SearchRequest) -> SearchResult:
-        query = _plain_query(request)
+        query = plain_query(request)
         fused = np.zeros(len(self._tools))
         for channel, floor in ((self._lexical, 0.0), (self._dense, -np.inf)):
             scores = channel.scores(query)
             rows = [row for row in _ranked(scores, RRF_DEPTH) if scores[row] > floor]
             fused[rows] += 1 / (RRF_K0 + np.arange(1, len(rows) + 1))
-        return _result(self._tools, fused, request.k, found=fused > 0)
+        return ranked_result(self._tools, fused, request.k, found=fused > 0)
 
 
 def plain_dense_text(tool: Tool) -> str:
@@ -109,7 +109,12 @@ def _words(texts: Sequence[str]) -> list[list[str]]:
     return tokens
 
 
-def _plain_query(request: SearchRequest) -> str:
+def plain_query(request: SearchRequest) -> str:
+    """The one query of a request without filters.
+
+    Raises:
+        SearchRequestError: any other request.
+    """
     if request != SearchRequest(queries=request.queries, k=request.k) or len(request.queries) != 1:
         raise SearchRequestError("A baseline answers one query and knows no filters.")
     return request.queries[0]
@@ -121,9 +126,10 @@ def _ranked(scores: NDArray[np.float64], k: int) -> list[int]:
     return rows
 
 
-def _result(
+def ranked_result(
     tools: Sequence[Tool], scores: NDArray[np.float64], k: int | None, found: NDArray[np.bool_] | None = None
 ) -> SearchResult:
+    """The k best tools, ties by row; `found` is a mask of those that count, None for all."""
     rows = _ranked(scores, k or 10)
     return SearchResult(
         tuple(ScoredTool(tools[row], float(scores[row])) for row in rows if found is None or found[row])
