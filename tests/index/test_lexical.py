@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
-from toolsearch.index.lexical import FIELDS, LexicalIndex, lexical_fields
+from toolsearch.index.lexical import FIELDS, PAIR_WEIGHT, LexicalIndex, lexical_fields
 from toolsearch.index.text import tokenize
 from toolsearch.tool import Tool
 
@@ -49,29 +49,36 @@ def random_tools(n: int, seed: int) -> list[Tool]:
     ]
 
 
+def terms_of(tokens: list[str]) -> set[tuple[str, ...]]:
+    """The distinct tokens, and the distinct pairs of neighbours."""
+    return {(token,) for token in tokens} | set(pairwise(tokens))
+
+
 def slow_scores(tools: list[Tool], query: str, k1: float, b: float) -> list[float]:
-    """BM25 with weighted fields, straight from its definition."""
-    counts: list[dict[str, float]] = []
+    """BM25 with weighted fields and pairs, straight from its definition."""
+    counts: list[dict[tuple[str, ...], float]] = []
     lengths: list[float] = []
     for each in tools:
-        weighted: dict[str, float] = {}
+        weighted: dict[tuple[str, ...], float] = {}
         length = 0.0
         for name, text in lexical_fields(each).items():
             field = FIELDS[name]
             tokens = tokenize(text)[: field.max_tokens]
             length += field.weight * len(tokens)
-            for token, times in Counter(tokens).items():
-                weighted[token] = weighted.get(token, 0.0) + field.weight * min(times, field.max_count)
+            for term in terms_of(tokens):
+                times = min(tokens.count(term[0]), field.max_count) if len(term) == 1 else int(field.in_pairs)
+                if times:
+                    weighted[term] = weighted.get(term, 0.0) + field.weight * times
         counts.append(weighted)
         lengths.append(length)
     n = len(tools)
     mean = sum(lengths) / n
     scores = [0.0] * n
-    for token in set(tokenize(query)):
-        df = sum(token in weighted for weighted in counts)
-        idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+    for term in terms_of(tokenize(query)):
+        df = sum(term in weighted for weighted in counts)
+        idf = math.log(1 + (n - df + 0.5) / (df + 0.5)) * (1 if len(term) == 1 else PAIR_WEIGHT)
         for i, weighted in enumerate(counts):
-            tf = weighted.get(token, 0.0)
+            tf = weighted.get(term, 0.0)
             scores[i] += idf * tf / (tf + k1 * (1 - b + b * lengths[i] / mean))
     return scores
 
@@ -81,7 +88,7 @@ def slow_scores(tools: list[Tool], query: str, k1: float, b: float) -> list[floa
 def test_scores_are_bm25_over_weighted_fields(seed: int, k1: float, b: float) -> None:
     tools = random_tools(40, seed)
     index = LexicalIndex.build(tools, k1=k1, b=b)
-    for query in ("alpha", "bravo charlie bravo", "papa zulu of 7", "unknown kilo"):
+    for query in ("alpha", "bravo charlie bravo lima", "papa zulu of 7", "unknown kilo", " ".join(WORDS)):
         np.testing.assert_allclose(index.scores(query).raw, slow_scores(tools, query, k1, b), rtol=1e-5)
 
 
@@ -90,6 +97,17 @@ def test_the_ceiling_is_the_idf_of_all_tokens_those_that_no_tool_holds_included(
     scores = LexicalIndex.build(tools).scores("Alpha alpha unheard")
     assert scores.ceiling == pytest.approx(math.log(1 + 1.5 / 2.5) + math.log(1 + 3.5 / 0.5))
     np.testing.assert_allclose(scores.coverage, scores.raw / scores.ceiling, rtol=1e-6)
+
+
+def test_two_words_in_a_row_count_as_such_and_raise_the_ceiling_where_known() -> None:
+    tools = [tool("alpha_bravo"), tool("bravo_alpha"), tool("charlie")]
+    index = LexicalIndex.build(tools)
+    there, back = index.scores("alpha bravo"), index.scores("bravo alpha")
+    assert there.raw.argmax() == 0
+    assert back.raw.argmax() == 1
+    one, two = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
+    assert there.ceiling == back.ceiling == pytest.approx(2 * one + PAIR_WEIGHT * two)
+    assert index.scores("alpha charlie").ceiling == pytest.approx(one + two)
 
 
 def test_coverage_is_below_one_and_falls_with_words_that_the_tool_lacks() -> None:

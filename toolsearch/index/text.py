@@ -11,20 +11,21 @@ import Stemmer
 
 _STOP_WORDS = """
 a about am an and any are as at be been but by can could did do does doing for from had has have having he her
-him his how i if in into is it its just let me my no not of on or our out please she should so some than that
-the their them then there these they this those to up us was we were what when where which who why will with
+him his how i if in into is it its just let me my no not of on or our out she should so some than that the
+their them then there these they this those to up us was we were what when where which who why will with
 would you your
+also hello help hey hi know like looking need please tell thank thanks want
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English function words, before stemming."""
+"""English function words and the words that requests are wrapped in, before stemming."""
 
 
 def tokenize(text: str) -> list[str]:
     """The tokens of `text` in order, repeats kept; empty for a text without letters and digits.
 
     - Case, width, compatibility forms and accents are folded: ``Ｃafé`` is ``cafe``.
-    - Identifiers are cut at case, digits, dots, dashes and underscores. A word that was cut inside also
-      stays whole, so that ``GitHub`` gives ``git``, ``hub`` and ``github``.
+    - Identifiers are cut at case, digits, dots, dashes and underscores. Two or three parts without a sign
+      between them also stay whole, so that ``GitHub`` gives ``git``, ``hub`` and ``github``.
     - English stop words go, unless the text has no others: ``who_am_i`` keeps its three.
     - ASCII words are stemmed (Snowball English).
     - Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) and Hangul give overlapping
@@ -69,6 +70,7 @@ _BARRED = str.maketrans(
     }
 )
 
+_MAX_JOINED = 3
 _CACHE_LIMIT = 200_000
 _LONGEST_CACHED = 40
 
@@ -116,7 +118,7 @@ def _segmented(word: str, keep_stop_words: bool) -> list[str]:
     if not word:
         return []
     parts = _PART.findall(word)
-    if len(parts) > 1:
+    if 1 < len(parts) <= _MAX_JOINED:
         parts.append(word)
     folded = [part.casefold() for part in parts]
     return [_stem(part) for part in folded if keep_stop_words or part not in STOP_WORDS]
