@@ -1,47 +1,61 @@
-"""Embedders by name, and one that remembers: the same queries are asked of many retrievers."""
+"""Embedders by name, with every vector kept on disk: the same texts are embedded for many retrievers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-import numpy as np
-
+from benchmarks.data import REPOSITORY
 from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.embedders.bundled import BundledEmbedder
+from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.exceptions import EvaluationError
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {"bundled": BundledEmbedder}
 
+VECTORS = REPOSITORY / ".cache" / "benchmarks" / "vectors.sqlite"
+
 
 class RememberingEmbedder:
-    """An embedder that asks another one for each text once; for quality only, never for times."""
+    """An embedder that asks another one for each document and each query once.
 
-    def __init__(self, inner: Embedder) -> None:
+    For quality alone: its times say nothing.
+    """
+
+    def __init__(self, inner: Embedder, path: Path = VECTORS) -> None:
         self._inner = inner
+        self._documents = CachedEmbedder(inner, path)
+        self._queries = CachedEmbedder(_QuerySide(inner), path)
         self.id = inner.id
         self.dim = inner.dim
-        self._documents: dict[str, Vectors] = {}
-        self._queries: dict[str, Vectors] = {}
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
-        def embed(new: Sequence[str]) -> Vectors:
-            return self._inner.embed_documents(new, progress=progress)
-
-        return self._remembered(texts, self._documents, embed)
+        return self._documents.embed_documents(texts, progress=progress)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._remembered(texts, self._queries, self._inner.embed_queries)
+        return self._queries.embed_documents(texts)
 
     def reads(self, text: str) -> float:
         return self._inner.reads(text)
 
-    def _remembered(
-        self, texts: Sequence[str], known: dict[str, Vectors], embed: Callable[[Sequence[str]], Vectors]
-    ) -> Vectors:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if new:
-            known.update(zip(new, embed(new), strict=True))
-        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self.dim), np.float32)
+
+class _QuerySide:
+    """The queries of an embedder in the place of its documents, under an id of their own."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self.id = f"{inner.id} (queries)"
+        self.dim = inner.dim
+
+    def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        del progress
+        return self._inner.embed_queries(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._inner.embed_queries(texts)
+
+    def reads(self, text: str) -> float:
+        return self._inner.reads(text)
 
 
 def make_embedder(name: str) -> RememberingEmbedder:

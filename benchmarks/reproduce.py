@@ -28,7 +28,7 @@ from benchmarks.conditions import (
 from benchmarks.data import DEFAULT_DATA, is_there, load_named
 from benchmarks.embedding import RememberingEmbedder, make_embedder
 from benchmarks.results import QUALITY, REFERENCE, SEED, condition_result, over_sets, write_result
-from benchmarks.retrievers import make_named
+from benchmarks.retrievers import BY_WORDS_ALONE, make_named
 from toolsearch.evaluation.datasets import Dataset
 from toolsearch.evaluation.report import EvaluationReport
 from toolsearch.evaluation.runner import evaluate
@@ -64,6 +64,8 @@ class Runs:
             if dataset_name not in self._datasets:
                 self._datasets[dataset_name] = load_named(dataset_name, self.data)
             dataset = self._datasets[dataset_name]
+            if condition.retriever not in BY_WORDS_ALONE:
+                embedder.embed_queries([query.text for query in dataset.queries])
             retriever = make_named(condition.retriever, dataset.catalog, embedder)
             report = evaluate(
                 retriever, dataset, k=K, seed=SEED, retriever_id=condition.retriever, embedder_id=embedder.id

@@ -14,6 +14,9 @@ from toolsearch.retrieval.base import Retriever
 BASELINES = ("plain-bm25", "plain-dense", "plain-rrf")
 NAMES = (*RETRIEVERS, *FUSIONS, *BASELINES)
 
+BY_WORDS_ALONE = frozenset({"lexical", "plain-bm25"})
+"""Those that embed no query."""
+
 
 def make_named(name: str, catalog: Catalog, embedder: Embedder) -> Retriever:
     """The retriever called `name` over `catalog`.
