@@ -1,43 +1,71 @@
-"""The retrievers that an evaluation can name."""
+"""The retrievers that an evaluation can compare, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Callable
 
 from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import EvaluationError
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.retrieval.base import Retriever
+from toolsearch.retrieval.base import Retriever, ScoredTool, SearchRequest, SearchResult
 from toolsearch.retrieval.searcher import CHANNELS, Channel, ToolSearcher
 
-Channels: TypeAlias = tuple[Channel, ...]
-
-RETRIEVERS: Mapping[str, Channels] = {"hybrid": CHANNELS, "dense": ("dense",), "lexical": ("lexical",)}
-"""The channels of each: ``hybrid`` is what `ToolSearcher` does by default, the others one channel alone."""
+RRF_K0 = 60
+RRF_DEPTH = 100
 
 
 def make_retriever(name: str, catalog: Catalog, embedder: Embedder) -> Retriever:
-    """The retriever called `name` over `catalog`; see `RETRIEVERS`.
+    """The retriever of that name over `catalog`.
 
-    A failing encoder raises here, as scores of the other channels would stand in for it in silence.
-
-    Raises:
-        EvaluationError: an unknown name.
-        EmbeddingError: the catalog could not be embedded.
-    """
-    return searcher_over(ToolIndex.build(catalog, embedder), name, embedder)
-
-
-def searcher_over(index: ToolIndex, name: str, embedder: Embedder) -> ToolSearcher:
-    """The retriever called `name` over an index that is there already; see `make_retriever`.
+    ``hybrid`` is what a search uses; ``dense``, ``lexical`` and ``names`` are its channels alone, and ``rrf``
+    the ranks of the first two, fused. A failing encoder raises, as scores of the other channels would stand
+    in for it in silence.
 
     Raises:
-        EvaluationError: an unknown name.
-        IndexMismatchError: the index was built by another embedder.
+        EvaluationError: there is no such retriever.
     """
     if name not in RETRIEVERS:
-        known = ", ".join(map(repr, RETRIEVERS))
-        raise EvaluationError(f"There is no retriever {name!r}; known are {known}.")
-    return ToolSearcher(index, embedder, channels=RETRIEVERS[name], on_embedder_failure="raise")
+        raise EvaluationError(f"Unknown retriever {name!r}. Choose one of {', '.join(RETRIEVERS)}.")
+    return RETRIEVERS[name](ToolIndex.build(catalog, embedder), embedder)
+
+
+class RankFusion:
+    """Dense and lexical rankings fused by reciprocal rank: what most tool search does, kept to compare with.
+
+    A tool scores the sum of 1 / (k0 + rank) over the two rankings of depth 100, ranks from 1.
+
+    Source: Cormack, Clarke and Buettcher, SIGIR 2009, which also sets k0 = 60.
+    """
+
+    def __init__(self, index: ToolIndex, embedder: Embedder, *, k0: int = RRF_K0) -> None:
+        self._channels = (
+            _searcher(index, embedder, "dense"),
+            _searcher(index, None, "lexical"),
+        )
+        self._k0 = k0
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """The `request.k` (or `max_k`) best of the fused ranking, ties by name."""
+        fused: dict[str, float] = {}
+        tools = {}
+        for channel in self._channels:
+            result = channel.search(request.model_copy(update={"k": RRF_DEPTH}))
+            for rank, hit in enumerate(result.hits, start=1):
+                fused[hit.name] = fused.get(hit.name, 0.0) + 1 / (self._k0 + rank)
+                tools[hit.name] = hit.tool
+        best = sorted(fused, key=lambda name: (-fused[name], name))[: request.k or request.max_k]
+        return SearchResult(hits=tuple(ScoredTool(tools[name], fused[name]) for name in best))
+
+
+def _searcher(index: ToolIndex, embedder: Embedder | None, *channels: Channel) -> ToolSearcher:
+    return ToolSearcher(index, embedder, channels=channels, on_embedder_failure="raise")
+
+
+RETRIEVERS: dict[str, Callable[[ToolIndex, Embedder], Retriever]] = {
+    "hybrid": lambda index, embedder: _searcher(index, embedder, *CHANNELS),
+    "dense": lambda index, embedder: _searcher(index, embedder, "dense"),
+    "lexical": lambda index, _: _searcher(index, None, "lexical"),
+    "names": lambda index, _: _searcher(index, None, "name"),
+    "rrf": RankFusion,
+}

@@ -1,0 +1,95 @@
+"""From rankings to a `SearchResult`: what to keep, in which order, and what it costs and spares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
+from toolsearch.retrieval.cut import adaptive_k, in_turn
+from toolsearch.retrieval.ranking import Ranking
+from toolsearch.retrieval.timings import StageTimer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The ranking of one query and how sure it is; `confidence` is None where it was not measured."""
+
+    ranking: Ranking
+    confidence: float | None
+
+    def fits(self, nothing_fits_below: float) -> bool:
+        """Whether anything is likely to serve the query."""
+        if self.confidence is None:
+            return len(self.ranking.rows) > 0
+        return self.confidence >= nothing_fits_below and len(self.ranking.rows) > 0
+
+
+def assemble(
+    index: ToolIndex,
+    request: SearchRequest,
+    answers: Sequence[Answer],
+    *,
+    allowed: NDArray[np.bool_] | None,
+    excluded: NDArray[np.int64],
+    nothing_fits_below: float,
+    notices: Sequence[str],
+    degraded: bool,
+    timer: StageTimer,
+) -> SearchResult:
+    """One result from the answer to each query of `request`."""
+    with timer.stage("cut"):
+        fitting = [answer.fits(nothing_fits_below) for answer in answers]
+        rankings = [answer.ranking.without(excluded) for answer in answers]
+        taken = in_turn(
+            [_kept(ranking, request, fits) for ranking, fits in zip(rankings, fitting, strict=True)],
+            request.k or request.max_k,
+        )
+        hits = tuple(_hit(index, rankings[query], row, query) for row, query in taken)
+        rest = in_turn([ranking.rows.tolist() for ranking in rankings], len(taken) + request.near)
+        kept = {row for row, _ in taken}
+        near = [index.columns.names[row] for row, _ in rest if row not in kept][: request.near]
+        tokens = index.columns.facts["tokens"]
+        returned = int(tokens[np.array([row for row, _ in taken], dtype=np.int64)].sum())
+        offered = int((tokens if allowed is None else tokens[allowed]).sum())
+    confidences = [answer.confidence for answer in answers if answer.confidence is not None]
+    return SearchResult(
+        hits=hits,
+        nothing_fits=not any(fitting),
+        confidence=max(confidences) if len(confidences) == len(answers) else None,
+        near=tuple(near),
+        notices=tuple(notices),
+        degraded=degraded,
+        returned_tokens=returned,
+        spared_tokens=offered - returned,
+        timings_ms=timer.finish(),
+    )
+
+
+def _kept(ranking: Ranking, request: SearchRequest, fits: bool) -> list[int]:
+    """The rows of one query's ranking that may become hits."""
+    if request.k is not None or ranking.complete:
+        return [int(row) for row in ranking.rows]
+    if not fits:
+        return []
+    k = adaptive_k(ranking.channels.content(), ranking.named, request.max_k)
+    return [int(row) for row in ranking.rows[:k]]
+
+
+def _hit(index: ToolIndex, ranking: Ranking, row: int, query: int) -> ScoredTool:
+    place = int(np.flatnonzero(ranking.rows == row)[0])
+    channels = ranking.channels
+    return ScoredTool(
+        tool=index.tool(row),
+        score=float(ranking.scores[place]),
+        channels={
+            "dense": float(channels.dense[place]),
+            "lexical": float(channels.lexical[place]),
+            "name": float(channels.name[place]),
+        },
+        query=query,
+    )

@@ -1,0 +1,60 @@
+"""Which tools a request may find: decided from names and labels, before anything is ranked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import translate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.retrieval.base import SearchRequest
+
+Mask = NDArray[np.bool_]
+
+
+def allowed_rows(index: ToolIndex, request: SearchRequest) -> Mask | None:
+    """A mask over the rows of `index` that the filters of `request` let through; None for all of them.
+
+    `SearchRequest.exclude` is not among them: an excluded tool counts as found, not as forbidden.
+    """
+    columns = index.columns
+    masks: list[Mask] = []
+    if request.sources is not None:
+        masks.append(_labelled(columns.source_rows, request.sources, len(index)))
+    if request.tags is not None:
+        masks.append(_labelled(columns.tag_rows, request.tags, len(index)))
+    if request.allow is not None:
+        masks.append(_matches(index, request.allow))
+    if request.deny:
+        masks.append(~_matches(index, request.deny))
+    if request.read_only:
+        masks.append(columns.facts["read_only"] == 1)
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def excluded_rows(index: ToolIndex, request: SearchRequest) -> NDArray[np.int64]:
+    """The rows of the tools that `request` excludes; names that the index does not have are passed over."""
+    rows = (index.row_of(name) for name in request.exclude)
+    return np.array(sorted(row for row in rows if row is not None), dtype=np.int64)
+
+
+def _labelled(rows_of: Mapping[str, NDArray[np.int64]], labels: Iterable[str], n: int) -> Mask:
+    mask = np.zeros(n, dtype=bool)
+    for label in labels:
+        mask[rows_of.get(label, [])] = True
+    return mask
+
+
+def _matches(index: ToolIndex, globs: Sequence[str]) -> Mask:
+    """Rows whose public name, raw name or ``source/raw_name`` fits one of `globs`; case counts."""
+    fits = re.compile("|".join(map(translate, globs)) or "(?!)").match
+    columns = index.columns
+    names = zip(columns.names, columns.raw_names, columns.sources, strict=True)
+    return np.fromiter(
+        (bool(fits(name) or fits(raw) or fits(f"{source}/{raw}")) for name, raw, source in names),
+        dtype=bool,
+        count=len(index),
+    )

@@ -1,0 +1,224 @@
+"""`ToolSearcher`: filters, channels, fusion and cut over one index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows
+from toolsearch.exceptions import DimensionMismatchError, EmbeddingError, SearchRequestError
+from toolsearch.index.names import selected_names
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.retrieval.answer import Answer, assemble
+from toolsearch.retrieval.base import SearchRequest, SearchResult
+from toolsearch.retrieval.calibration import Calibration, calibrate
+from toolsearch.retrieval.filters import allowed_rows, excluded_rows
+from toolsearch.retrieval.query import clean_query
+from toolsearch.retrieval.ranking import Ranking, rank, selection
+from toolsearch.retrieval.timings import StageTimer
+
+Mask: TypeAlias = NDArray[np.bool_]
+Channel: TypeAlias = Literal["name", "dense", "lexical"]
+CHANNELS: tuple[Channel, ...] = ("name", "dense", "lexical")
+
+NOTHING_FITS_BELOW = 0.5
+"""Confidence under which nothing fits; chosen on the dev sets, see docs/benchmarks.md."""
+
+_CALIBRATIONS_KEPT = 64
+
+
+class ToolSearcher:
+    """Finds the tools of an index that serve a request. Safe to search from several threads.
+
+    A newer index is put in place by assigning it to `index`: searches that begin later use it, those that
+    run finish with the one they began with.
+    """
+
+    def __init__(
+        self,
+        index: ToolIndex,
+        embedder: Embedder | None,
+        *,
+        channels: Sequence[Channel] = CHANNELS,
+        nothing_fits_below: float = NOTHING_FITS_BELOW,
+        on_embedder_failure: Literal["degrade", "raise"] = "degrade",
+    ) -> None:
+        """A searcher over `index`.
+
+        Args:
+            embedder: The one that the index was built with; None only without the dense channel.
+            channels: Which channels take part.
+            nothing_fits_below: Confidence (0 to 1) under which nothing fits; 0 switches that off.
+            on_embedder_failure: Where the encoder fails, let the other channels answer alone, with
+                `SearchResult.degraded` set, or raise its error.
+
+        Raises:
+            IndexMismatchError: the index was built by another embedder.
+            ValueError: an argument is out of range, or there is no embedder for the dense channel.
+        """
+        if not 0 <= nothing_fits_below <= 1:
+            raise ValueError(f"nothing_fits_below is {nothing_fits_below}; it must be from 0 to 1.")
+        if not channels or set(channels) - set(CHANNELS):
+            raise ValueError(f"channels is {channels!r}; name at least one of {', '.join(CHANNELS)}.")
+        if "dense" in channels and embedder is None:
+            raise ValueError("The dense channel needs the embedder that the index was built with.")
+        self.embedder = embedder if "dense" in channels else None
+        self.channels = tuple(channels)
+        self.nothing_fits_below = nothing_fits_below
+        self.on_embedder_failure = on_embedder_failure
+        self.index = index
+
+    @property
+    def index(self) -> ToolIndex:
+        """The index that the next search uses."""
+        return self._state.index
+
+    @index.setter
+    def index(self, index: ToolIndex) -> None:
+        if self.embedder is not None:
+            index.check_embedder(self.embedder)
+        self._state = _State(index)
+
+    def calibration(self) -> Calibration:
+        """How the whole index answers requests that nothing serves; measured now where it is not stored."""
+        return self._calibration(self._state, None)
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """The tools that serve `request`.
+
+        Raises:
+            SearchRequestError: no query has a word to search for.
+            EmbeddingError: the encoder failed and `on_embedder_failure` is ``raise``.
+        """
+        timer, state = StageTimer(), self._state
+        texts, notices = _searchable(request)
+        with timer.stage("filter"):
+            allowed = allowed_rows(state.index, request)
+            excluded = excluded_rows(state.index, request)
+        vectors, failure = self._embed(texts, timer)
+        if failure:
+            notices.append(failure)
+        rankings = []
+        for i, text in enumerate(texts):
+            names = selected_names(text)
+            if names is not None:
+                rankings.append(_select(state.index, names, allowed, notices))
+            else:
+                vector = None if vectors is None else vectors[i]
+                rankings.append(self._rank(state.index, text, vector, allowed, timer))
+        with timer.stage("confidence"):
+            calibration = None if failure else self._calibration(state, allowed)
+            answers = [Answer(ranking, _confidence(ranking, calibration)) for ranking in rankings]
+        return assemble(
+            state.index,
+            request,
+            answers,
+            allowed=allowed,
+            excluded=excluded,
+            nothing_fits_below=self.nothing_fits_below,
+            notices=notices,
+            degraded=bool(failure),
+            timer=timer,
+        )
+
+    def _rank(
+        self, index: ToolIndex, text: str, vector: Vectors | None, allowed: Mask | None, timer: StageTimer
+    ) -> Ranking:
+        return rank(
+            index,
+            text,
+            vector,
+            allowed,
+            reads=1.0 if self.embedder is None else self.embedder.reads(text),
+            lexical="lexical" in self.channels,
+            names="name" in self.channels,
+            timer=timer,
+        )
+
+    def _embed(self, texts: Sequence[str], timer: StageTimer) -> tuple[Vectors | None, str]:
+        """Unit rows for `texts`, and why there are none where the encoder failed."""
+        if self.embedder is None:
+            return None, ""
+        with timer.stage("embed"):
+            try:
+                rows = self.embedder.embed_queries(texts)
+                return as_unit_rows(
+                    rows, n=len(texts), dim=self.embedder.dim, embedder_id=self.embedder.id
+                ), ""
+            except DimensionMismatchError:
+                raise
+            except (EmbeddingError, OSError, ValueError, RuntimeError) as exc:
+                if self.on_embedder_failure == "raise":
+                    raise
+                return None, f"Searched by words alone, as the encoder failed: {type(exc).__name__}: {exc}"
+
+    def _calibration(self, state: _State, allowed: Mask | None) -> Calibration:
+        """The calibration over the rows of `allowed`: the stored one, or one that is measured once."""
+        if allowed is None and set(self.channels) >= {"dense", "lexical"}:
+            stored = Calibration.from_json(state.index.calibration)
+            if stored is not None:
+                return stored
+        key = b"" if allowed is None else np.packbits(allowed).tobytes()
+        calibration = state.calibrations.get(key)
+        if calibration is None:
+            calibration = calibrate(
+                state.index, self.embedder, allowed=allowed, lexical="lexical" in self.channels
+            )
+            if len(state.calibrations) >= _CALIBRATIONS_KEPT:
+                state.calibrations.clear()
+            state.calibrations[key] = calibration
+        return calibration
+
+
+@dataclass(frozen=True)
+class _State:
+    """An index and what was measured of it: replaced as one."""
+
+    index: ToolIndex
+    calibrations: dict[bytes, Calibration] = field(default_factory=dict)
+
+
+def _searchable(request: SearchRequest) -> tuple[list[str], list[str]]:
+    """The texts to search for and what to tell of those that were cut or left out."""
+    texts: dict[str, None] = {}
+    notices: list[str] = []
+    refused: SearchRequestError | None = None
+    for query in request.queries:
+        try:
+            text, notice = clean_query(query)
+        except SearchRequestError as exc:
+            refused = exc
+            notices.append(str(exc))
+            continue
+        texts[text] = None
+        if notice:
+            notices.append(notice)
+    if not texts and refused is not None:
+        raise refused
+    return list(texts), notices
+
+
+def _select(index: ToolIndex, names: Sequence[str], allowed: Mask | None, notices: list[str]) -> Ranking:
+    """The tools of these names; what a filter hides is missing like what does not exist."""
+    rows: dict[int, None] = {}
+    for name in names:
+        matches = index.name_index.select([name]).matches
+        visible = [match.row for match in matches if allowed is None or allowed[match.row]]
+        rows.update(dict.fromkeys(visible))
+        if not visible:
+            alike = (row for row in index.name_index.near(name, 10) if allowed is None or allowed[row])
+            near = [repr(index.columns.names[row]) for row in islice(alike, 3)]
+            hint = f" Did you mean {', '.join(near)}?" if near else ""
+            notices.append(f"No tool is named {name!r}.{hint}")
+    return selection(list(rows))
+
+
+def _confidence(ranking: Ranking, calibration: Calibration | None) -> float | None:
+    if ranking.complete or ranking.named.any():
+        return 1.0 if len(ranking.rows) else 0.0
+    return None if calibration is None else calibration.confidence(ranking.best_content)
