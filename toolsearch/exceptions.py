@@ -10,7 +10,8 @@ ToolSearchError
 ├── SearchRequestError            a search that cannot be answered as asked
 ├── EmbeddingError                an embedder failed, or answered nonsense
 │   ├── EmbedderUnavailableError  an embedder that cannot be loaded or reached
-│   └── DimensionMismatchError    vectors of another length than expected
+│   ├── DimensionMismatchError    vectors of another length than expected
+│   └── EmbeddingCacheError       the vectors kept on disk cannot be used
 ├── ToolIndexError                an index folder that cannot be used
 │   ├── IndexNotFoundError        there is no index at that path
 │   ├── IndexDamagedError         a file is missing, truncated or altered
@@ -23,7 +24,9 @@ ToolSearchError
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 class ToolSearchError(Exception):
@@ -94,7 +97,14 @@ class SearchRequestError(ToolSearchError, ValueError):
 
 
 class EmbeddingError(ToolSearchError):
-    """An embedder failed, or answered something that is no embedding."""
+    """An embedder failed, or answered something that is no embedding.
+
+    `embedded` holds the rows of the texts that succeeded all the same, by position in the call.
+    """
+
+    def __init__(self, message: str, *, embedded: Mapping[int, Any] | None = None) -> None:
+        self.embedded = dict(embedded or {})
+        super().__init__(message)
 
 
 class EmbedderUnavailableError(EmbeddingError):
@@ -113,6 +123,16 @@ class DimensionMismatchError(EmbeddingError):
             f"{answered} vectors of {got} dimensions where {expected} were expected. "
             "Use the embedder that the index was built with, or rebuild the index."
         )
+
+
+class EmbeddingCacheError(EmbeddingError):
+    """The vectors kept on disk cannot be used; `path` names the file."""
+
+    def __init__(self, path: Path | str, reason: str, *, remedy: str) -> None:
+        self.path = path
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"Embedding cache {str(path)!r} {reason}. {remedy}")
 
 
 class ToolIndexError(ToolSearchError):

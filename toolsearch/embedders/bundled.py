@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Progress, Vectors, as_unit_rows
+from toolsearch.embedders.text import latin_share, without_surrogates
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ class BundledEmbedder:
 
     def reads(self, text: str) -> float:
         """Share of the text's letters that are Latin, with or without accents; 1.0 without letters."""
-        text = text[:MAX_CHARACTERS]
-        letters = sum(map(str.isalpha, text))
-        return len(_LATIN_LETTER.findall(text)) / letters if letters else 1.0
+        return latin_share(text[:MAX_CHARACTERS])
 
     def _embed(self, texts: Sequence[str], progress: Progress | None) -> Vectors:
         model = self._loaded()
@@ -147,7 +145,7 @@ class _Model:
     session: InferenceSession
 
     def tokenize(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer.encode(_without_surrogates(text[:MAX_CHARACTERS])).ids
+        ids: list[int] = self.tokenizer.encode(without_surrogates(text[:MAX_CHARACTERS])).ids
         return ids
 
     def forward(self, token_ids: NDArray[np.int64]) -> Vectors:
@@ -224,16 +222,7 @@ def _equal_length_batches(token_ids: list[list[int]], wanted: list[int]) -> Iter
         yield batch
 
 
-def _without_surrogates(text: str) -> str:
-    """The text with surrogate pairs joined and lone ones replaced, which tokenizers would refuse."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _available_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-# Latin letters up to IPA, those of Vietnamese, minor languages, ligatures and full-width forms.
-_LATIN_LETTER = re.compile("[A-Za-zªºÀ-ÖØ-öø-ʯḀ-ỿⱠ-Ɀﬀ-ﬆＡ-Ｚａ-ｚ]")
