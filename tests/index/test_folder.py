@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import multiprocessing
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.index.processes import die_at_step, on_each_step, processes, run
 from tests.index.support import contents
 from toolsearch.exceptions import (
     IndexDamagedError,
@@ -29,13 +29,6 @@ from toolsearch.index.lock import write_lock
 from toolsearch.index.manifest import IndexSummary, Manifest
 
 needs_sigkill = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
-
-if sys.platform == "win32":
-    processes = multiprocessing.get_context("spawn")
-else:
-    # Children of a server that has imported all and started no threads: quick, and safe where fork is not.
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__])
 
 
 def summary(text: str) -> IndexSummary:
@@ -102,6 +95,25 @@ def test_the_same_content_is_the_same_folder_whatever_was_there(old: Path, tmp_p
     assert contents(old) == contents(tmp_path / "other")
 
 
+def test_all_is_synced_before_the_manifest_names_it(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: set[int] = set()
+    left: list[set[str]] = []
+    replace = Path.replace
+
+    def checked(source: Path, target: Path) -> Path:
+        if target.name == "manifest.json":
+            written = {source, *old.glob("snapshot-*"), *old.glob("snapshot-*/**/*")}
+            left.append({path.name for path in written if path.stat().st_ino not in synced})
+        return replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.add(os.fstat(descriptor).st_ino))
+    monkeypatch.setattr(Path, "replace", checked)
+    save(old, "old")
+    save(old, "new")
+    assert left == [set(), set()]
+    assert old.stat().st_ino in synced
+
+
 def test_a_failed_write_leaves_the_old_index_and_nothing_else(old: Path) -> None:
     """(E140)"""
     before = contents(old)
@@ -128,14 +140,6 @@ def test_a_failed_first_write_leaves_no_index(tmp_path: Path) -> None:
     assert load(tmp_path / "index") == "new"
 
 
-STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "shutil.rmtree"}
-
-
-def on_each_step(act: Callable[[], None]) -> None:
-    """Call `act` before each request to the file system, from now on to the end of the process."""
-    sys.addaudithook(lambda event, _: act() if event in STEPS else None)
-
-
 def steps_of_a_save(path: Path, result: Connection) -> None:
     steps: list[None] = []
     on_each_step(lambda: steps.append(None))
@@ -144,17 +148,8 @@ def steps_of_a_save(path: Path, result: Connection) -> None:
 
 
 def save_and_die(path: Path, step: int) -> None:
-    """Save the text "new", but be killed at the given step."""
-    countdown = iter(range(step - 1, -1, -1))
-    on_each_step(lambda: None if next(countdown) else os.kill(os.getpid(), signal.SIGKILL))
+    die_at_step(step)
     save(path, "new")
-
-
-def run(target: Callable[..., None], *args: object) -> int | None:
-    process = processes.Process(target=target, args=args)
-    process.start()
-    process.join()
-    return process.exitcode
 
 
 @needs_sigkill

@@ -182,7 +182,8 @@ def _commit(path: Path, manifest: Manifest) -> None:
         for name in manifest.files:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             _replace(path / _PARTIAL_SNAPSHOT / name, target / name)
-        _sync_folder(target)
+        for folder in {target, *((target / name).parent for name in manifest.files)}:
+            _sync_folder(folder)
     else:
         _replace(path / _PARTIAL_SNAPSHOT, target)
     _sync_folder(path)
