@@ -1,0 +1,294 @@
+"""The report over all committed results.
+
+    python -m benchmarks.report
+
+Writes docs/benchmarks.md from benchmarks/results/ and the plots that it shows. No figure is typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.conditions import read_conditions
+from benchmarks.data import BENCH_PREFIX, REPOSITORY
+from benchmarks.markdown import cell, machine_line, prose, table
+from benchmarks.report_scale import scale_section
+from benchmarks.results import QUALITY, REFERENCE, RESULTS, read_results
+from toolsearch.tool import JsonObject
+
+REPORT = REPOSITORY / "docs" / "benchmarks.md"
+
+DESCRIPTIONS = {
+    "hybrid": "the default: names, dense and lexical, fused by value",
+    "dense": "the dense channel alone",
+    "lexical": "the lexical channel alone",
+    "rrf": "the same two channels by reciprocal rank fusion, k0 60, depth 100",
+    "min-max": "the same two, 0.65 and 0.35 after stretching each to 0..1",
+    "share": "the same two, cosine plus a quarter of BM25 over its ceiling",
+    "plain-bm25": "BM25 over name, description, server and parameter names",
+    "plain-dense": "MiniLM over `name: description`",
+    "plain-rrf": "reciprocal rank fusion of the last two",
+}
+BASELINES = ("plain-bm25", "plain-dense", "plain-rrf")
+MEANS = ("recall@1", "recall@5", "recall@10", "completeness@10", "ndcg@10", "mrr")
+TITLES = {"ndcg@10": "NDCG@10", "mrr": "MRR@10"}
+
+
+def main() -> int:
+    """Write the report and its plots."""
+    from benchmarks.plots import draw_all
+
+    results, scale = read_results(QUALITY), read_scale(RESULTS)
+    draw_all(_in_order(results), scale)
+    REPORT.write_text(render(results, scale, read_tables(RESULTS / "tables")), encoding="utf-8")
+    return 0
+
+
+def render(
+    results: Mapping[str, JsonObject], scale: JsonObject | None, tables: Sequence[JsonObject] = ()
+) -> str:
+    """The report as Markdown; the same results give the same text."""
+    results = _in_order(results)
+    parts: list[Sequence[str] | Iterator[str]] = [_introduction(results)]
+    if results:
+        parts += [_means(results), _sets(results), _demo(results), _bfcl(results)]
+    parts += [_further(further) for further in tables]
+    if scale is not None:
+        parts.append(scale_section(scale))
+    parts.append(_limits())
+    return "\n".join(line for part in parts for line in part).rstrip() + "\n"
+
+
+def read_tables(folder: Path) -> list[JsonObject]:
+    """Further measurements: ``{"title", "text", "command", "columns", "rows"}`` a file, by file name."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+
+
+def read_scale(folder: Path) -> JsonObject | None:
+    """What benchmarks/scale.py left in `folder`; None if it was not run yet."""
+    path = folder / "scale.json"
+    if not path.exists():
+        return None
+    scale: JsonObject = json.loads(path.read_text(encoding="utf-8"))
+    return scale
+
+
+def _in_order(results: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
+    """As `conditions.yaml` lists them."""
+    return {name: results[name] for name in read_conditions() if name in results}
+
+
+def _introduction(results: Mapping[str, JsonObject]) -> Iterator[str]:
+    yield "# Benchmarks"
+    yield ""
+    yield from prose(
+        "Written by `python -m benchmarks.report` from the JSON in `benchmarks/results/`. Quality: "
+        "`python -m benchmarks.reproduce --data DIR`, which also compares with the scores that "
+        "`benchmarks/conditions.yaml` expects. Time and memory: `python -m benchmarks.scale`."
+    )
+    yield from prose(
+        "Measures are those of TREC. recall@k: share of a query's relevant tools in the first k; "
+        "completeness@k: all of them are; NDCG@10 with gains of 0 and 1. Means over sets give each set the "
+        "same weight. Brackets hold 95 % intervals of a percentile bootstrap over queries (2,000 resamples); "
+        "differences between two retrievers are paired by query."
+    )
+    for machine in {machine_line(result["machine"]): None for result in results.values()}:
+        yield from prose(f"Quality was measured on: {machine}.")
+
+
+def _means(results: Mapping[str, JsonObject]) -> Iterator[str]:
+    rows = {name: result["over_sets"] for name, result in results.items() if result["over_sets"]}
+    if not rows:
+        return
+    sets = {len(row["sets"]) for row in rows.values()}
+    yield "## Channels and fusions"
+    yield ""
+    yield from prose(
+        f"Means over {' or '.join(map(str, sorted(sets)))} sets of tools, their dev queries only."
+    )
+    yield from table(
+        ["retriever", *(TITLES.get(measure, measure) for measure in MEANS), "NDCG@10 of default minus this"],
+        (
+            [
+                f"**{name}**" if name == REFERENCE else name,
+                *(_bounded(row, m) if m == "ndcg@10" else f"{row[m]:.3f}" for m in MEANS),
+                _difference(results[name]),
+            ]
+            for name, row in rows.items()
+        ),
+    )
+    yield ""
+    for name in rows:
+        yield f"- {name}: {DESCRIPTIONS.get(name, name)}"
+    yield ""
+    yield "![NDCG@10 of each retriever over the sets](images/quality.png)"
+    yield ""
+    if REFERENCE in rows and all(name in rows for name in BASELINES):
+        yield from _against_baselines(rows)
+
+
+def _against_baselines(rows: Mapping[str, JsonObject]) -> Iterator[str]:
+    yield "The default against the best of plain BM25, plain dense and their reciprocal rank fusion:"
+    yield ""
+    for measure in ("ndcg@10", "completeness@10"):
+        best = max(BASELINES, key=lambda name: rows[name][measure])
+        gain = 100 * (rows[REFERENCE][measure] - rows[best][measure])
+        yield (
+            f"- {TITLES.get(measure, measure)}: {rows[REFERENCE][measure]:.3f} against "
+            f"{rows[best][measure]:.3f} ({best}), {gain:+.1f} points"
+        )
+    yield ""
+
+
+def _sets(results: Mapping[str, JsonObject]) -> Iterator[str]:
+    sets = sorted({name for result in results.values() for name in result["datasets"] if _is_bench(name)})
+    if not sets:
+        return
+    yield "## Set by set"
+    yield ""
+    for measure in ("ndcg@10", "completeness@10", "recall@5"):
+        yield f"{TITLES.get(measure, measure)}:"
+        yield ""
+        yield from table(
+            ["set", "tools", "queries", *results],
+            (
+                [name.removeprefix(BENCH_PREFIX), *_size(results, name), *_row(results, name, measure)]
+                for name in sets
+            ),
+        )
+        yield ""
+    near = [name for name in sets if _any_dataset(results, name).get("near")]
+    if near:
+        yield "NDCG@10 with near-duplicate tools taken for one, where a set names any:"
+        yield ""
+        yield from table(
+            ["set", *results],
+            ([name.removeprefix(BENCH_PREFIX), *_row(results, name, "ndcg@10", "near")] for name in near),
+        )
+        yield ""
+    yield "![NDCG@10 set by set](images/sets.png)"
+    yield ""
+
+
+def _demo(results: Mapping[str, JsonObject]) -> Iterator[str]:
+    with_demo = {
+        name: result["datasets"]["demo"] for name, result in results.items() if "demo" in result["datasets"]
+    }
+    if not with_demo:
+        return
+    first = next(iter(with_demo.values()))
+    kinds = list(first.get("kinds", {}))
+    yield "## The demo set"
+    yield ""
+    yield from prose(
+        f"{first['tools']} tools of our own with {first['queries']} requests. NDCG@10, in all and by kind:"
+    )
+    yield from table(
+        ["retriever", "all", *(f"{kind} ({first['kinds'][kind]['queries']})" for kind in kinds)],
+        (
+            [name, f"{demo['ndcg@10']:.3f}", *(f"{demo['kinds'][kind]['ndcg@10']:.3f}" for kind in kinds)]
+            for name, demo in with_demo.items()
+        ),
+    )
+    yield ""
+    if REFERENCE in with_demo and "abstention" in with_demo[REFERENCE]:
+        told = with_demo[REFERENCE]["abstention"]
+        yield from prose(
+            f"Requests that nothing in the catalog serves: {told['unanswerable']}. The default's confidence "
+            f"tells them from the {told['answerable']} others with an AUROC of {told['auroc']:.3f}. It says "
+            f"that nothing fits to {100 * told['abstained']:.0f} % of them, and to "
+            f"{100 * told['false_alarms']:.1f} % of the others."
+        )
+
+
+def _bfcl(results: Mapping[str, JsonObject]) -> Iterator[str]:
+    rows = {
+        name: result["datasets"]["bfcl"] for name, result in results.items() if "bfcl" in result["datasets"]
+    }
+    if not rows:
+        return
+    first = next(iter(rows.values()))
+    yield "## BFCL from its package"
+    yield ""
+    yield from prose(
+        f"{first['tools']} functions and {first['queries']} single-turn requests of `bfcl-eval`, see "
+        "`benchmarks/loaders/bfcl.py`. Many functions share another's name: the near figures take those "
+        "for one."
+    )
+    yield from table(
+        ["retriever", "recall@5", "completeness@10", "NDCG@10", "NDCG@10, near"],
+        (
+            [
+                name,
+                f"{row['recall@5']:.3f}",
+                f"{row['completeness@10']:.3f}",
+                _bounded(row, "ndcg@10"),
+                f"{row['near']['ndcg@10']:.3f}",
+            ]
+            for name, row in rows.items()
+        ),
+    )
+    yield ""
+
+
+def _further(further: JsonObject) -> Iterator[str]:
+    yield f"## {further['title']}"
+    yield ""
+    yield from prose(further["text"])
+    yield from table(further["columns"], ([cell(value) for value in row] for row in further["rows"]))
+    yield ""
+    yield from prose(f"Measured by `{further['command']}`.")
+
+
+def _limits() -> Iterator[str]:
+    yield "## What these figures do not say"
+    yield ""
+    yield from prose(
+        "Relevance was judged within each set by its makers, seldom for every tool: a retriever that finds "
+        "another tool that serves as well gets nothing for it. Figures compare retrievers; they are no "
+        "success rate. Texts, weights and thresholds were chosen on these queries, so expect a little less "
+        "elsewhere. Intervals are over queries of the given sets; they say nothing of other kinds of sets."
+    )
+
+
+def _is_bench(name: str) -> bool:
+    return name.startswith(BENCH_PREFIX)
+
+
+def _any_dataset(results: Mapping[str, JsonObject], name: str) -> JsonObject:
+    found: JsonObject = next(r["datasets"][name] for r in results.values() if name in r["datasets"])
+    return found
+
+
+def _size(results: Mapping[str, JsonObject], name: str) -> tuple[str, str]:
+    dataset = _any_dataset(results, name)
+    return f"{dataset['tools']:,}", f"{dataset['queries']:,}"
+
+
+def _row(
+    results: Mapping[str, JsonObject], name: str, measure: str, part: str | None = None
+) -> Iterator[str]:
+    """A measure of each condition on one data set, the best in bold."""
+    found = [result["datasets"].get(name) for result in results.values()]
+    values = [None if row is None else (row[part] if part else row)[measure] for row in found]
+    best = max(value for value in values if value is not None)
+    for value in values:
+        text = "" if value is None else f"{value:.3f}"
+        yield f"**{text}**" if value == best else text
+
+
+def _bounded(row: JsonObject, measure: str) -> str:
+    low, high = row["ci95"][measure]
+    return f"{row[measure]:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _difference(result: JsonObject) -> str:
+    compared = result.get(f"{REFERENCE}_minus_this", {}).get("over_sets", {}).get("ndcg@10")
+    return "" if compared is None else "{:+.3f} [{:+.3f}, {:+.3f}]".format(*compared)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
