@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolsearch.index.names import NameIndex, NameMatch, selected_names
 from toolsearch.naming import public_name
@@ -139,10 +141,21 @@ def test_ordinary_words_are_no_names(query: str) -> None:
     assert SERVERS.resolve(query) == []
 
 
-def test_an_ordinary_word_in_quotes_is_half_sure() -> None:
-    found = SERVERS.resolve('look for "search" in there')
-    assert [(match.row, match.kind) for match in found] == [(3, "exact")]
-    assert found[0].confidence == 0.5
+def test_an_ordinary_word_counts_in_backticks_and_several_in_quotes() -> None:
+    assert rows(SERVERS.resolve("call `search` now")) == [3]
+    assert rows(SERVERS.resolve('call "get forecast" now')) == [4]
+    assert SERVERS.resolve('look for "search" in there') == []
+
+
+def test_last_words_inside_a_longer_query_must_begin_with_a_verb() -> None:
+    names = index_of("acme_create_issue", "get_user_id")
+    assert rows(names.resolve("call create_issue for user_id 7")) == [0]
+    assert rows(names.resolve("user_id")) == [1]
+
+
+def test_a_typo_inside_a_longer_query_is_forgiven_in_identifiers_alone() -> None:
+    assert rows(SERVERS.resolve("now call get_forcast please")) == [4]
+    assert SERVERS.resolve("now get forcast please") == []
 
 
 def test_the_whole_query_may_be_one_ordinary_word() -> None:
@@ -164,6 +177,18 @@ def test_select_gives_these_names_in_the_order_asked_and_reports_the_others() ->
     "query", ["", "  ", "?!", "`", "\ud800", "select:", "\0", "x" * 10_000, "_" * 10_000]
 )
 def test_a_query_without_names_finds_nothing(query: str) -> None:
+    assert SERVERS.resolve(query) == []
+
+
+@given(st.text(st.characters(), max_size=60))
+def test_any_text_is_resolved(query: str) -> None:
+    SERVERS.resolve(query)
+    SERVERS.near(query)
+    SERVERS.select([query])
+
+
+@pytest.mark.parametrize("query", ["use ٣_٤ and ²_³", "`\u0301_\u0301` a\u200b_b", "_a_ b. .c -d-e- f:g"])
+def test_odd_identifiers_are_resolved(query: str) -> None:
     assert SERVERS.resolve(query) == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from rapidfuzz import fuzz, process
@@ -17,15 +17,7 @@ from toolsearch.naming import split_words
 MatchKind: TypeAlias = Literal["exact", "style", "suffix", "typo"]
 
 CONFIDENCE: dict[MatchKind, float] = {"exact": 1.0, "style": 0.95, "suffix": 0.85, "typo": 0.75}
-"""How sure a match of each kind is where the query is the name and nothing else."""
-
-DOUBT = 0.5
-"""What the confidence is multiplied by where the request may well mean something else.
-
-That is for the last words or a typo of a name inside a longer query, and for words that are quoted,
-hyphenated or mixed with digits but look like no identifier. On requests that people wrote, those were
-right in a third and in half of the cases; identifiers that match in full, in 97 %.
-"""
+"""How sure a match of each kind is."""
 
 MIN_TYPO_LENGTH = 5
 """Letters and digits in a name, below which one letter off is another name."""
@@ -42,7 +34,7 @@ class NameMatch:
         kind: ``exact`` (the public or raw name, or the raw name after its source; case aside), ``style``
             (the same words, cut or joined in another way, with or without those of the source),
             ``suffix`` (its last words), ``typo`` (one letter off).
-        confidence: 0 to 1, by `CONFIDENCE` and `DOUBT`. Tools that share a name share it.
+        confidence: 0 to 1, from `CONFIDENCE`. Tools that share a name share it.
         mention: The part of the query that names it.
     """
 
@@ -104,10 +96,14 @@ class NameIndex:
     def resolve(self, query: str) -> list[NameMatch]:
         """The tools that `query` names, most certain first, ties by row; each tool once.
 
-        The whole query may be a name. Inside a longer one only what looks like an identifier (``a_b``,
-        ``a.b``, ``aB``) or stands in quotes is looked up, for many a word of a request is also the name
-        of some tool. A name that several tools have gives all of them. ``select:a,b`` gives the tools
-        of these names; `select` also tells which there are not.
+        The whole query may be a name. Inside a longer one a name must look like an identifier (``a_b``,
+        ``a.b``, ``aB``), stand in backticks or, if it has several words, in quotes: ordinary words are
+        often the name of some tool as well. The last words of a name count there if they begin with a verb.
+        A name that several tools have gives all of them. ``select:a,b`` gives the tools of these names;
+        `select` also tells which there are not.
+
+        Of 6,695 requests of eleven public benchmarks, 51 name a tool in this sense, and four of them one that
+        does not serve the request.
         """
         names = selected_names(query)
         if names is not None:
@@ -142,17 +138,15 @@ class NameIndex:
         return list(self._same_words(name)) or list(self._ends_with(name)) or list(self._misspelt(name))
 
     def _mentioned(self, query: str) -> Iterator[NameMatch]:
-        for quoted in _QUOTED.findall(query):
-            mention = next(filter(None, quoted))
-            if not _IDENTIFIER.search(mention):
-                yield from map(_doubted, self._same_words(mention))
+        for code, *quotes in _QUOTED.findall(query):
+            mention = code or next(filter(None, quotes))
+            if code or len(split_words(mention)) > 1:
+                yield from self._same_words(mention)
         for token in _TOKEN.findall(query):
             mention = token.strip(_EDGES)
             if _IDENTIFIER.search(mention) and not _ADDRESS.search(mention):
-                for match in self._named(mention):
-                    yield match if match.kind in ("exact", "style") else _doubted(match)
-            elif _COMPOUND.search(mention):
-                yield from map(_doubted, self._same_words(mention))
+                verb_first = "".join(split_words(mention)[:1]).casefold() in _VERBS
+                yield from (match for match in self._named(mention) if match.kind != "suffix" or verb_first)
 
     def _same_words(self, mention: str) -> Iterator[NameMatch]:
         key = _squash(mention)
@@ -203,19 +197,21 @@ _QUOTED = re.compile(
 _TOKEN = re.compile(r"[^\s,;()\[\]{}<>\"'`“”«»「」|!?]+")
 _ADDRESS = re.compile(r"://|\w@\w|^www\.", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[^\W_](?:_+|[./:]|-\w+-)[^\W_]|[a-z][A-Z]")
-_COMPOUND = re.compile(r"[^\W_]-[^\W_]|[^\W\d_]\d|\d[^\W\d_]")
 _SEPARATORS = re.compile(r"[\W_]+")
 _GENERIC = frozenset({"mcp", "server", "api", "tool", "tools"})
+_VERB_LIST = """
+add analyze book calculate call cancel check close compute connect convert copy create delete describe
+download edit execute export extract fetch find generate get import invite list load merge modify move open play
+post publish push query read remove rename reply retrieve run save schedule search send set share start stop
+submit sync track translate update upload validate verify write
+"""
+_VERBS = frozenset(_VERB_LIST.split())
 _LOWER = bytes.maketrans(bytes(range(65, 91)), bytes(range(97, 123)))
 _BETWEEN = bytes(i for i in range(128) if not chr(i).isalnum())
 
 
 def _match(row: int, kind: MatchKind, mention: str) -> NameMatch:
     return NameMatch(row, kind, CONFIDENCE[kind], mention)
-
-
-def _doubted(match: NameMatch) -> NameMatch:
-    return replace(match, confidence=DOUBT * match.confidence)
 
 
 def _squash(name: str) -> str:
