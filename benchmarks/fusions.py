@@ -1,4 +1,4 @@
-"""Other ways to fuse the same dense and lexical channel, to compare the searcher's with.
+"""Other ways to fuse the same dense and lexical channel by value, to compare the searcher's with.
 
 Each reads the same index as `ToolSearcher`; names take no part.
 """
@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines import RRF_DEPTH, RRF_K0, plain_query, ranked_result
+from benchmarks.baselines import plain_query, ranked_result
 from toolsearch.embedders.base import Embedder
 from toolsearch.index.lexical import LexicalScores
 from toolsearch.index.tool_index import ToolIndex
@@ -39,16 +39,6 @@ class FusedRetriever:
         return ranked_result(self._tools, self._fusion(cosines, self._index.lexicon.scores(query)), request.k)
 
 
-def reciprocal_ranks(cosines: Scores, lexical: LexicalScores) -> Scores:
-    """Reciprocal rank fusion, k0 60, of the first 100 of each; without lexical matches the cosine's alone."""
-    fused = np.zeros(len(cosines))
-    for scores, floor in ((cosines, -np.inf), (lexical.raw.astype(np.float64), 0.0)):
-        rows = np.argsort(-scores, kind="stable")[:RRF_DEPTH]
-        rows = rows[scores[rows] > floor]
-        fused[rows] += 1 / (RRF_K0 + np.arange(1, len(rows) + 1))
-    return fused
-
-
 def min_max(cosines: Scores, lexical: LexicalScores) -> Scores:
     """0.65 of the cosine and 0.35 of BM25, both stretched to 0..1 over the catalog for each query."""
     return 0.65 * _stretched(cosines) + 0.35 * _stretched(lexical.raw.astype(np.float64))
@@ -59,7 +49,7 @@ def share_of_ceiling(cosines: Scores, lexical: LexicalScores) -> Scores:
     return cosines + 0.25 * lexical.coverage.astype(np.float64)
 
 
-FUSIONS: Mapping[str, Fusion] = {"rrf": reciprocal_ranks, "min-max": min_max, "share": share_of_ceiling}
+FUSIONS: Mapping[str, Fusion] = {"min-max": min_max, "share": share_of_ceiling}
 
 
 def _stretched(scores: Scores) -> Scores:

@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -217,27 +214,3 @@ def test_runs_are_compared_query_by_query() -> None:
     better = score_run({"q/one": ["set:a"], "q/two": ["set:b"]}, data)
     worse = score_run({"q/one": ["set:a"], "q/two": ["set:c", "set:b"]}, data)
     assert paired_difference(better.scores["mrr"], worse.scores["mrr"]).mean == pytest.approx(0.25)
-
-
-_PROGRAM = """
-import json, sys
-from tests.evaluation.test_runner import Scripted, dataset, query
-from toolsearch.evaluation.runner import evaluate
-data = dataset(query("one", "a", "b", kind="x"), query("two", "c", kind="y"), query("three"))
-report = evaluate(Scripted({"one": "dab", "two": "ec", "three": "f"}), data, seed=11)
-report.write_run(sys.argv[1])
-print(json.dumps(report.to_json(timings=False)))
-"""
-
-
-def test_same_seed_same_report_whatever_the_hash_seed_and_threads(tmp_path: Path) -> None:
-    """(E191)"""
-    seen = set()
-    for hash_seed, threads in (("0", "1"), ("1", "4")):
-        run = tmp_path / f"run{hash_seed}.jsonl"
-        env = {**os.environ, "PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": threads}
-        done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, str(run)], env=env, capture_output=True, text=True, check=True
-        )
-        seen.add((done.stdout, run.read_text(encoding="utf-8")))
-    assert len(seen) == 1
