@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from toolsearch.exceptions import SchemaError
+from toolsearch.schema.drafts import modernised
 from toolsearch.schema.keywords import (
     MAX_DEPTH,
     SCHEMA_KEYWORDS,
@@ -63,7 +64,7 @@ def check_schema(tool_name: str, schema: Any) -> CheckedSchema:
         raise SchemaError(tool_name, f"its input schema must be a JSON object, not {_shown(schema)}.")
     if "$schema" in schema:
         schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
-    if is_plain(schema) and schema.get("type") == "object":
+    if schema.get("type") == "object" and is_plain(schema):
         return CheckedSchema(schema if "properties" in schema else {**schema, "properties": {}})
     return _checked_slowly(tool_name, schema)
 
@@ -76,7 +77,12 @@ def is_plain(schema: JsonObject) -> bool:
     refs: list[str] = []
     if not _is_plain_part(schema, 0, refs):
         return False
-    return not refs or (all(_is_plain_ref(schema, ref) for ref in refs) and unending_ref(schema) is None)
+    if not all(_is_plain_ref(schema, ref) for ref in refs):
+        return False
+    try:
+        return not refs or unending_ref(schema) is None
+    except RecursionError:
+        return False
 
 
 # These say how to read other parts of the schema, or belong to older drafts.
@@ -140,7 +146,8 @@ def _is_plain_ref(root: JsonObject, ref: str) -> bool:
 def _checked_slowly(tool_name: str, schema: JsonObject) -> CheckedSchema:
     try:
         whole, mended = _as_json(tool_name, schema)
-        result = mend(tool_name, localise(tool_name, whole), mended)
+        whole = localise(tool_name, modernised(whole, mended))
+        result = mend(tool_name, whole, mended)
         _refuse_what_is_left(tool_name, result)
     except RecursionError:
         raise unusable(tool_name, "$", "it is nested too deeply") from None

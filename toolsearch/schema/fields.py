@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from toolsearch.schema.refs import target_of
 from toolsearch.tool import JsonObject
 
 MAX_FIELDS = 512
+_MAX_OPEN_REFS = 32
+_MAX_VISITS = 20_000
+
+Refs: TypeAlias = tuple[str, ...]
 
 
 class ParameterField(NamedTuple):
@@ -40,21 +44,20 @@ class _Walk:
         self.root = root
         self.max_depth = max_depth
         self.found: dict[str, tuple[str, dict[str, None]]] = {}
-        self.n_visited = 0
+        self.n_left = _MAX_VISITS
 
-    def properties(self, schema: Any, prefix: str, depth: int, open_refs: tuple[str, ...]) -> None:
+    def properties(self, schema: Any, prefix: str, depth: int, open_refs: Refs) -> None:
         """Record the properties that `schema` and all that applies to the same value declare."""
         for part, refs in self._alternatives(schema, open_refs):
             for name, child in part.get("properties", {}).items():
                 self._record(f"{prefix}{name}", child, depth, refs)
 
-    def _record(self, name: str, schema: Any, depth: int, open_refs: tuple[str, ...]) -> None:
-        self.n_visited += 1
-        if self.n_visited > 4 * MAX_FIELDS or (name not in self.found and len(self.found) >= MAX_FIELDS):
+    def _record(self, name: str, schema: Any, depth: int, open_refs: Refs) -> None:
+        if name not in self.found and len(self.found) >= MAX_FIELDS:
             return
         description, values = self.found.get(name, ("", {}))
         self.found[name] = (description, values)
-        parts = list(self._alternatives(schema, open_refs))
+        parts = self._alternatives(schema, open_refs)
         for part, refs in parts:
             description = description or part.get("description", "").strip()
             values.update(dict.fromkeys(_values(part)))
@@ -69,19 +72,24 @@ class _Walk:
             for inner in (part.get("items"), part.get("additionalProperties"), *part.get("prefixItems", ())):
                 self.properties(inner, f"{name}.", depth + 1, refs)
 
-    def _alternatives(
-        self, schema: Any, open_refs: tuple[str, ...]
-    ) -> Iterator[tuple[JsonObject, tuple[str, ...]]]:
-        """The schema and all that applies to the same value, itself first."""
-        if not isinstance(schema, dict):
-            return
-        yield schema, open_refs
-        ref = schema.get("$ref")
-        if isinstance(ref, str) and ref not in open_refs:
-            yield from self._alternatives(target_of(self.root, ref), (*open_refs, ref))
-        for keyword in ("allOf", "anyOf", "oneOf"):
-            for part in schema.get(keyword, ()):
-                yield from self._alternatives(part, open_refs)
+    def _alternatives(self, schema: Any, open_refs: Refs) -> list[tuple[JsonObject, Refs]]:
+        """The schema and all that applies to the same value, itself first, none twice."""
+        found: dict[int, tuple[JsonObject, Refs]] = {}
+
+        def add(part: Any, refs: Refs) -> None:
+            if not isinstance(part, dict) or id(part) in found or self.n_left == 0:
+                return
+            self.n_left -= 1
+            found[id(part)] = (part, refs)
+            ref = part.get("$ref")
+            if isinstance(ref, str) and ref not in refs and len(refs) < _MAX_OPEN_REFS:
+                add(target_of(self.root, ref), (*refs, ref))
+            for keyword in ("allOf", "anyOf", "oneOf"):
+                for inner in part.get(keyword, ()):
+                    add(inner, refs)
+
+        add(schema, open_refs)
+        return list(found.values())
 
 
 def _values(schema: JsonObject) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolsearch.schema.keywords import subschemas
+from toolsearch.schema.keywords import MAX_DEPTH, subschemas
 from toolsearch.schema.refs import put, target_of
 from toolsearch.tool import JsonObject
 
@@ -18,8 +18,8 @@ def inline_refs(schema: JsonObject) -> JsonObject:
     What stands beside a ``$ref`` survives: annotations, such as a description, win over those of the
     target; other keywords are added, or joined by ``allOf`` where the target says something else.
     A reference inside of its own target would never end: there the target's ``type`` and annotations
-    stand alone, without its inner structure. The same goes for every reference once the copy has 10,000
-    schemas, which only a chain of definitions that doubles at each step reaches.
+    stand alone, without its inner structure. The same goes for references more than 64 deep, and for all
+    once the copy has 10,000 schemas, which only definitions that double at each step reach.
 
     Expects a schema from `check_schema`.
     """
@@ -47,7 +47,7 @@ class _Inliner:
         beside = self.inlined({k: v for k, v in schema.items() if k != "$ref"}, open_refs)
         if not isinstance(target, dict):
             return beside if target else {"not": {}, **beside}
-        if ref in open_refs or self.n_parts > MAX_PARTS:
+        if ref in open_refs or len(open_refs) >= MAX_DEPTH or self.n_parts > MAX_PARTS:
             kept = {k: v for k, v in target.items() if k == "type" or k in ANNOTATIONS}
             return {**kept, **{k: v for k, v in beside.items() if k == "type" or k in ANNOTATIONS}}
         return _joined(self.inlined(target, (*open_refs, ref)), beside)

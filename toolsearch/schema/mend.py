@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolsearch.exceptions import SchemaError
+from toolsearch.schema.drafts import modern_ref
 from toolsearch.schema.keywords import (
     MAX_DEPTH,
     SCHEMA_KEYWORDS,
@@ -43,7 +44,7 @@ _NUMBERS = frozenset(
 def mend(tool_name: str, root: JsonObject, notes: list[str]) -> JsonObject:
     """`root` as a usable object schema; adds a message to `notes` for each change.
 
-    Expects JSON values with all references local.
+    Expects JSON values in the keywords of draft 2020-12 with all references local.
 
     Raises:
         SchemaError: what cannot be mended.
@@ -82,6 +83,9 @@ def _gather_definitions(tool_name: str, root: JsonObject, mender: _Mender) -> No
             ref = schema["$ref"]
             target = target_of(root, ref)
             if target is None:
+                ref = schema["$ref"] = modern_ref(ref)
+                target = target_of(root, ref)
+            if target is None:
                 raise unusable(tool_name, f"{path}.$ref", f"{ref!r} leads nowhere")
             if isinstance(target, bool) or id(target) in known:
                 continue
@@ -112,7 +116,7 @@ class _Mender:
         if depth > MAX_DEPTH:
             raise self._unusable(path, f"it is nested deeper than {MAX_DEPTH} levels")
         result: JsonObject = {}
-        for keyword, value in self._modern(schema, path).items():
+        for keyword, value in schema.items():
             where = json_path(path, keyword)
             if keyword in SCHEMA_MAP_KEYWORDS:
                 mended = self._map(keyword, value, where, depth)
@@ -143,6 +147,8 @@ class _Mender:
             if not isinstance(target, dict) or ref in seen or ref == "#":
                 raise self._unusable("$.$ref", f"{ref!r} leads nowhere")
             seen.add(ref)
+            # What stands outside of subschemas has not been mended yet; the rest needs nothing more.
+            target = self.schema(target, "$", 0)
             own = {keyword: value for keyword, value in root.items() if keyword != "$ref"}
             clashing = [k for k in own if k in target and k not in _OVERRIDING and own[k] != target[k]]
             if clashing:
@@ -157,27 +163,6 @@ class _Mender:
             self.notes.append(f"$.type: {said} read as 'object'")
         rest = {k: v for k, v in root.items() if k not in {"type", "properties"}}
         return {"type": "object", "properties": root.get("properties", {}), **rest}
-
-    def _modern(self, schema: JsonObject, path: str) -> JsonObject:
-        """The schema with keywords of older drafts under their names of today."""
-        result = dict(schema)
-        if isinstance(result.get("items"), list):
-            rest = result.pop("additionalItems", None)
-            result["prefixItems"] = result.pop("items")
-            if rest is not None:
-                result["items"] = rest
-            self._note(path, "items", "a list is read as 'prefixItems'")
-        for limit, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-            if isinstance(result.get(limit), bool):
-                if result.pop(limit) and bound in result:
-                    result[limit] = result.pop(bound)
-                self._note(path, limit, f"a boolean is read with {bound!r}")
-        if isinstance(result.get("dependencies"), dict):
-            for name, needs in result.pop("dependencies").items():
-                keyword = "dependentRequired" if isinstance(needs, list) else "dependentSchemas"
-                result[keyword] = {**result.get(keyword, {}), name: needs}
-            self._note(path, "dependencies", "read as 'dependentRequired' and 'dependentSchemas'")
-        return result
 
     def _map(self, keyword: str, value: Any, path: str, depth: int) -> Any:
         if value is None or value == []:

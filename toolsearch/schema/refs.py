@@ -62,6 +62,9 @@ def unending_ref(root: JsonObject) -> str | None:
     """A ``$ref`` that leads back to itself without going into the value, so that checking never ends.
 
     None where every recursion takes a step into the value, as in a tree of nodes.
+
+    Raises:
+        RecursionError: a chain of more than 128 references.
     """
     done: set[int] = set()
 
@@ -70,6 +73,8 @@ def unending_ref(root: JsonObject) -> str | None:
             return None
         if id(schema) in open_:
             return ref
+        if len(open_) > 2 * MAX_DEPTH:
+            raise RecursionError
         open_ |= {id(schema)}
         link = schema.get("$ref")
         if isinstance(link, str):
