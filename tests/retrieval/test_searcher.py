@@ -309,6 +309,14 @@ def test_a_tool_without_a_description_is_found_by_its_name() -> None:
     assert search(searcher(tools, embedder=BundledEmbedder()), "rotate a pdf").names[0] == "rotate_pdf"
 
 
+@pytest.mark.parametrize("query", ["Wie wird das Wetter in der Stadt?", "東京の天気は"])
+def test_a_query_that_the_encoder_cannot_read_never_ends_in_nothing_fits(query: str) -> None:
+    result = search(searcher(embedder=BundledEmbedder()), query)
+    assert not result.nothing_fits
+    assert result.confidence is None
+    assert "Asking in English finds more" in result.notices[0]
+
+
 def test_repeating_ones_words_does_not_pay() -> None:
     stuffed = Tool(
         raw_name="lottery", source="spam", description="send email " * 300 + "Draw a lottery ticket."

@@ -40,9 +40,10 @@ class Embedder(Protocol):
         """Unit rows (n, dim), float32, in the order of `texts`, for the other side of a search."""
 
     def reads(self, text: str) -> float:
-        """Share of the text's letters, from 0 to 1, in scripts that the model was trained on.
+        """How much of `text` the model can make sense of, from 0 to 1; 1.0 for a text without letters.
 
-        Fusion leans on the lexical channel as this falls; 1.0 for a text without letters.
+        Less for scripts and languages that it was not trained on. Fusion leans on the lexical channel as
+        this falls, and a search of a text that it reads half or less never says that nothing fits.
         """
 
 

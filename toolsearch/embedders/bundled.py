@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Progress, Vectors, as_unit_rows
+from toolsearch.embedders.language import is_not_english
 from toolsearch.embedders.text import latin_share, without_surrogates
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError
 
@@ -91,8 +92,9 @@ class BundledEmbedder:
         return self._embed(texts, None)
 
     def reads(self, text: str) -> float:
-        """Share of the text's letters that are Latin, with or without accents; 1.0 without letters."""
-        return latin_share(text[:MAX_CHARACTERS])
+        """Share of the text's letters that are Latin, half of that in another language than English."""
+        text = text[:MAX_CHARACTERS]
+        return latin_share(text) * (0.5 if is_not_english(text) else 1.0)
 
     def _embed(self, texts: Sequence[str], progress: Progress | None) -> Vectors:
         model = self._loaded()

@@ -39,6 +39,11 @@ class Ranking:
         return float(content.max()) if len(content) else -np.inf
 
     @property
+    def is_read(self) -> bool:
+        """Whether the encoder reads more than half of the query, so that a low score means something."""
+        return self.channels.reads > 0.5
+
+    @property
     def named(self) -> NDArray[np.bool_]:
         """Which rows the query calls by name."""
         return self.channels.name > 0

@@ -30,6 +30,10 @@ NOTHING_FITS_BELOW = 0.5
 """Confidence under which nothing fits; chosen on the dev sets, see docs/benchmarks.md."""
 
 _CALIBRATIONS_KEPT = 64
+_UNREAD = (
+    "The encoder does not read the language of this query well, so the hits rest on shared words and names. "
+    "Asking in English finds more."
+)
 
 
 class ToolSearcher:
@@ -100,17 +104,19 @@ class ToolSearcher:
         with timer.stage("filter"):
             allowed = allowed_rows(state.index, request)
             excluded = excluded_rows(state.index, request)
-        vectors, failure = self._embed(texts, timer)
+        selections = [selected_names(text) for text in texts]
+        asked = [text for text, names in zip(texts, selections, strict=True) if names is None]
+        vectors, failure = self._embed(asked, timer)
         if failure:
             notices.append(failure)
         rankings = []
-        for i, text in enumerate(texts):
-            names = selected_names(text)
+        for text, names in zip(texts, selections, strict=True):
             if names is not None:
                 rankings.append(_select(state.index, names, allowed, notices))
             else:
-                vector = None if vectors is None else vectors[i]
-                rankings.append(self._rank(state.index, text, vector, allowed, timer))
+                rankings.append(self._rank(state.index, text, vectors.get(text), allowed, timer))
+        if any(not ranking.is_read for ranking in rankings):
+            notices.append(_UNREAD)
         with timer.stage("confidence"):
             calibration = None if failure else self._calibration(state, allowed)
             answers = [Answer(ranking, _confidence(ranking, calibration)) for ranking in rankings]
@@ -140,22 +146,21 @@ class ToolSearcher:
             timer=timer,
         )
 
-    def _embed(self, texts: Sequence[str], timer: StageTimer) -> tuple[Vectors | None, str]:
-        """Unit rows for `texts`, and why there are none where the encoder failed."""
-        if self.embedder is None:
-            return None, ""
+    def _embed(self, texts: Sequence[str], timer: StageTimer) -> tuple[dict[str, Vectors], str]:
+        """The unit row (dim,) of each text, and why there are none where the encoder failed."""
+        if self.embedder is None or not texts:
+            return {}, ""
         with timer.stage("embed"):
+            n, dim, embedder_id = len(texts), self.embedder.dim, self.embedder.id
             try:
-                rows = self.embedder.embed_queries(texts)
-                return as_unit_rows(
-                    rows, n=len(texts), dim=self.embedder.dim, embedder_id=self.embedder.id
-                ), ""
+                rows = as_unit_rows(self.embedder.embed_queries(texts), n=n, dim=dim, embedder_id=embedder_id)
             except DimensionMismatchError:
                 raise
             except (EmbeddingError, OSError, ValueError, RuntimeError) as exc:
                 if self.on_embedder_failure == "raise":
                     raise
-                return None, f"Searched by words alone, as the encoder failed: {type(exc).__name__}: {exc}"
+                return {}, f"Searched by words alone, as the encoder failed: {type(exc).__name__}: {exc}"
+        return dict(zip(texts, rows, strict=True)), ""
 
     def _calibration(self, state: _State, allowed: Mask | None) -> Calibration:
         """The calibration over the rows of `allowed`: the stored one, or one that is measured once."""
@@ -221,4 +226,6 @@ def _select(index: ToolIndex, names: Sequence[str], allowed: Mask | None, notice
 def _confidence(ranking: Ranking, calibration: Calibration | None) -> float | None:
     if ranking.complete or ranking.named.any():
         return 1.0 if len(ranking.rows) else 0.0
-    return None if calibration is None else calibration.confidence(ranking.best_content)
+    if calibration is None or not ranking.is_read:
+        return None
+    return calibration.confidence(ranking.best_content)
