@@ -201,9 +201,9 @@ _SEPARATORS = re.compile(r"[\W_]+")
 _GENERIC = frozenset({"mcp", "server", "api", "tool", "tools"})
 _VERB_LIST = """
 add analyze book calculate call cancel check close compute connect convert copy create delete describe
-download edit execute export extract fetch find generate get import invite list load merge modify move open play
-post publish push query read remove rename reply retrieve run save schedule search send set share start stop
-submit sync track translate update upload validate verify write
+download edit execute export extract fetch find generate get import invite list load merge modify move open
+play post publish push query read remove rename reply retrieve run save schedule search send set share start
+stop submit sync track translate update upload validate verify write
 """
 _VERBS = frozenset(_VERB_LIST.split())
 _LOWER = bytes.maketrans(bytes(range(65, 91)), bytes(range(97, 123)))
