@@ -1,0 +1,282 @@
+"""What the constants of a search were chosen by: one table each, over the dev queries of the bench sets.
+
+    python -m benchmarks.ablations [--table NAME] [--data DIR]
+
+Writes benchmarks/results/tables/NAME.json, which `python -m benchmarks.report` shows. Names take no part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.conditions import read_conditions
+from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
+from benchmarks.documents import COMPOSITIONS
+from benchmarks.embedding import RememberingEmbedder, make_embedder
+from benchmarks.results import REFERENCE, RESULTS
+from toolsearch.document import render_document
+from toolsearch.evaluation import metrics
+from toolsearch.evaluation.datasets import BenchQuery, Dataset
+from toolsearch.evaluation.retrievers import make_retriever
+from toolsearch.evaluation.runner import evaluate
+from toolsearch.exceptions import EvaluationError, ToolSearchError
+from toolsearch.index.lexical import LexicalIndex
+from toolsearch.retrieval.cut import MARGIN, MIN_K
+from toolsearch.retrieval.fusion import LEXICAL_WEIGHT, dense_weight
+from toolsearch.retrieval.searcher import NOTHING_FITS_BELOW
+from toolsearch.tool import JsonObject, Tool
+
+TABLES_FOLDER = RESULTS / "tables"
+
+EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.43, 0.6, 0.8, 1.2, 2.0)
+MARGINS = (0.5, 0.6, 0.7, 0.8)
+FIXED = (3, 5, 7, 10)
+THRESHOLDS = (0.3, 0.5, 0.7, 0.9, 0.95)
+
+DEPTH = 10
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoredSet:
+    """The two channels of every query and tool of a data set; arrays are (queries, tools) or (queries,).
+
+    Attributes:
+        cosines: Already weighed by what the encoder reads of the query.
+        ceilings: The most that BM25 could reach for the query.
+    """
+
+    queries: tuple[BenchQuery, ...]
+    ids: tuple[str, ...]
+    cosines: Scores
+    bm25: Scores
+    ceilings: Scores
+
+    def fused(self, weight: float, exponent: float) -> Scores:
+        """Cosine plus `weight` times BM25 over a power of its ceiling."""
+        scale = np.where(self.ceilings > 0, self.ceilings, 1.0) ** exponent
+        return self.cosines + weight * self.bm25 / scale[:, None]
+
+    def rankings(self, scores: Scores) -> Iterator[tuple[BenchQuery, list[str], Scores]]:
+        """For each query the ids and scores of the ten best tools, ties by name."""
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
+        for query, rows, row_scores in zip(self.queries, order, scores, strict=True):
+            yield query, [self.ids[row] for row in rows], row_scores[rows]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the tables that the command line asks for; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.ablations", description="Measure alternatives."
+    )
+    parser.add_argument("--table", action="append", choices=TABLES, help="only this one; may be repeated")
+    parser.add_argument(
+        "--data", type=Path, default=DEFAULT_DATA, metavar="DIR", help="folder of the bench sets"
+    )
+    parser.add_argument("--results", type=Path, default=TABLES_FOLDER, metavar="DIR")
+    options = parser.parse_args(arguments)
+    embedder = make_embedder("bundled")
+    try:
+        datasets = _datasets(options.data)
+    except ToolSearchError as exc:
+        print(f"error: {exc}", file=sys.stderr)
+        return 2
+    options.results.mkdir(parents=True, exist_ok=True)
+    for name in options.table or TABLES:
+        print(f"measuring {name}", flush=True)
+        table = {
+            **TABLES[name](datasets, embedder),
+            "command": f"python -m benchmarks.ablations --table {name}",
+        }
+        path = options.results / f"{name}.json"
+        path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 0
+
+
+def fusion(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonObject:
+    """The power of the ceiling that BM25 is divided by, and the weight of the result."""
+    scored = [score_set(dataset, embedder) for dataset in datasets]
+    middle = float(np.median(np.concatenate([s.ceilings for s in scored])))
+    rows = []
+    for exponent in EXPONENTS:
+        scale = middle ** (exponent - 0.5)
+        tried = {
+            weight: _means(scored, partial(ScoredSet.fused, weight=weight * scale, exponent=exponent))
+            for weight in WEIGHTS
+        }
+        best = max(tried, key=lambda weight: tried[weight]["ndcg@10"])
+        shown = WEIGHTS if exponent == 0.5 else (best,)
+        rows += [[exponent, weight, *tried[weight].values()] for weight in shown]
+    return {
+        "title": "Weight and scale of the lexical channel",
+        "text": (
+            "The score is the cosine plus a weight times BM25 over a power of the most that the query could "
+            "reach. For each exponent the best weight is shown, for 0.5 all of them; weights of other "
+            "exponents are scaled so that the middle query weighs the same. The default is 0.5 and "
+            f"{LEXICAL_WEIGHT}."
+        ),
+        "columns": ["exponent", "weight", "recall@1", "recall@5", "completeness@10", "NDCG@10"],
+        "rows": rows,
+    }
+
+
+def cut(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonObject:
+    """How many hits a search gives: a fixed number, or those near enough to the best."""
+    scored = [score_set(dataset, embedder) for dataset in datasets]
+    keeps: dict[str, Callable[[Scores], int]] = {f"k = {k}": partial(_fixed, k=k) for k in FIXED}
+    keeps |= {f"within {margin} of the best": partial(kept_by_margin, margin=margin) for margin in MARGINS}
+    rows = [[name, *_cut_figures(scored, keep)] for name, keep in keeps.items()]
+    return {
+        "title": "How many hits",
+        "text": (
+            "A fixed k against keeping the hits whose score is at least a share of the best one's, at least "
+            f"{MIN_K} and at most {DEPTH}. The default share is {MARGIN}."
+        ),
+        "columns": [
+            "rule",
+            "hits, mean",
+            "relevant tools found",
+            "queries answered in full",
+            "share relevant",
+        ],
+        "rows": rows,
+    }
+
+
+def nothing_fits(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonObject:
+    """The confidence under which a search says that nothing fits, on the demo set."""
+    del datasets
+    demo = load_named("demo", DEFAULT_DATA)
+    report = evaluate(make_retriever("hybrid", demo.catalog, embedder), demo)
+    sides = [
+        np.array(
+            [o.confidence for o in report.outcomes if bool(o.query.gold) is served and not o.error],
+            dtype=np.float64,
+        )
+        for served in (False, True)
+    ]
+    return {
+        "title": "When nothing fits",
+        "text": (
+            f"On the demo set: of {len(sides[0])} requests that nothing serves and {len(sides[1])} that some "
+            "tool does, the share that is told that nothing fits when the confidence is below a threshold. "
+            f"The default threshold is {NOTHING_FITS_BELOW}."
+        ),
+        "columns": ["threshold", "of those that nothing serves", "of the others"],
+        "rows": [[t, *(round(float((side < t).mean()), 4) for side in sides)] for t in THRESHOLDS],
+    }
+
+
+def documents(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonObject:
+    """What the text of a tool that is embedded is made of, with the dense channel alone and fused."""
+    rows = []
+    for name, compose in {**COMPOSITIONS, "the default": render_document}.items():
+        scored = [score_set(dataset, embedder, compose) for dataset in datasets]
+        dense = _means(scored, partial(ScoredSet.fused, weight=0.0, exponent=0.5))
+        fused = _means(scored, partial(ScoredSet.fused, weight=LEXICAL_WEIGHT, exponent=0.5))
+        rows.append([name, dense["recall@5"], dense["ndcg@10"], fused["recall@5"], fused["ndcg@10"]])
+    return {
+        "title": "What is embedded of a tool",
+        "text": "Each text of a tool with the dense channel alone and fused with the same lexical channel.",
+        "columns": ["text", "dense recall@5", "dense NDCG@10", "fused recall@5", "fused NDCG@10"],
+        "rows": rows,
+    }
+
+
+TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObject]] = {
+    "documents": documents,
+    "fusion": fusion,
+    "cut": cut,
+    "nothing-fits": nothing_fits,
+}
+
+
+def score_set(
+    dataset: Dataset, embedder: RememberingEmbedder, document: Callable[[Tool], str] = render_document
+) -> ScoredSet:
+    """Both channels of every query with gold tools and every tool of a data set."""
+    tools = list(dataset.catalog.values())
+    queries = tuple(query for query in dataset.queries if query.gold)
+    lexicon = LexicalIndex.build(tools)
+    lexical = [lexicon.scores(query.text) for query in queries]
+    vectors = embedder.embed_documents([document(tool) for tool in tools])
+    cosines = np.einsum("qd,nd->qn", embedder.embed_queries([query.text for query in queries]), vectors)
+    reads = np.array([dense_weight(embedder.reads(query.text)) for query in queries])
+    return ScoredSet(
+        queries=queries,
+        ids=tuple(dataset.id_of[tool.name] for tool in tools),
+        cosines=cosines.astype(np.float64) * reads[:, None],
+        bm25=np.array([scores.raw for scores in lexical], dtype=np.float64),
+        ceilings=np.array([scores.ceiling for scores in lexical], dtype=np.float64),
+    )
+
+
+def _fixed(scores: Scores, k: int) -> int:
+    return min(k, len(scores))
+
+
+def kept_by_margin(scores: Scores, margin: float) -> int:
+    """How many of the ranked `scores` are at least `margin` of the best, within the least and the most."""
+    close = int(np.count_nonzero(scores >= margin * scores[0])) if scores[0] > 0 else 0
+    return min(DEPTH, max(close, MIN_K))
+
+
+def _means(scored: Sequence[ScoredSet], scores_of: Callable[[ScoredSet], Scores]) -> dict[str, float]:
+    """Measures averaged within each set and then over the sets."""
+    per_set = []
+    for one in scored:
+        columns: dict[str, list[float]] = {
+            "recall@1": [],
+            "recall@5": [],
+            "completeness@10": [],
+            "ndcg@10": [],
+        }
+        for query, ids, _ in one.rankings(scores_of(one)):
+            gold, other = query.gold, query.alternatives
+            columns["recall@1"].append(metrics.recall_at_k(ids, gold, 1, alternatives=other))
+            columns["recall@5"].append(metrics.recall_at_k(ids, gold, 5, alternatives=other))
+            columns["completeness@10"].append(metrics.completeness_at_k(ids, gold, DEPTH, alternatives=other))
+            columns["ndcg@10"].append(metrics.ndcg_at_k(ids, gold, DEPTH, alternatives=other))
+        per_set.append({name: metrics.mean(column) for name, column in columns.items()})
+    return {name: round(metrics.mean(row[name] for row in per_set), 4) for name in per_set[0]}
+
+
+def _cut_figures(scored: Sequence[ScoredSet], keep: Callable[[Scores], int]) -> list[float]:
+    per_set = []
+    for one in scored:
+        figures = []
+        for query, ids, scores in one.rankings(one.fused(LEXICAL_WEIGHT, 0.5)):
+            kept = ids[: keep(scores)]
+            arguments = (kept, query.gold, len(kept))
+            figures.append(
+                (
+                    len(kept),
+                    metrics.recall_at_k(*arguments, alternatives=query.alternatives),
+                    metrics.completeness_at_k(*arguments, alternatives=query.alternatives),
+                    metrics.precision_at_k(*arguments, alternatives=query.alternatives),
+                )
+            )
+        per_set.append([metrics.mean(column) for column in zip(*figures, strict=True)])
+    return [round(metrics.mean(column), 4) for column in zip(*per_set, strict=True)]
+
+
+def _datasets(data: Path) -> list[Dataset]:
+    names = [name for name in read_conditions()[REFERENCE].expected if name.startswith(BENCH_PREFIX)]
+    found = [load_named(name, data) for name in names if is_there(name, data)]
+    if not found:
+        raise EvaluationError(f"There is no bench set under {data}. Name their folder with --data.")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

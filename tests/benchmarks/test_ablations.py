@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.ablations import kept_by_margin, main, score_set
+from benchmarks.documents import COMPOSITIONS
+from benchmarks.embedding import RememberingEmbedder
+from toolsearch.catalog import Catalog
+from toolsearch.document import render_document
+from toolsearch.evaluation.datasets import BenchQuery, make_dataset
+from toolsearch.evaluation.retrievers import make_retriever
+from toolsearch.retrieval.base import SearchRequest
+from toolsearch.retrieval.cut import MARGIN, adaptive_k
+from toolsearch.retrieval.fusion import LEXICAL_WEIGHT
+from toolsearch.testing import HashingEmbedder
+from toolsearch.tool import Tool
+
+DATASET = make_dataset(
+    "office",
+    Catalog(
+        Tool(raw_name=f"{verb}_{thing}", source="desk", description=f"Will {verb} one {thing} of yours.")
+        for verb in ("make", "drop", "find")
+        for thing in ("invoice", "meeting", "parcel", "route")
+    ),
+    [
+        BenchQuery("q1", "drop my parcel, all of it", ("desk.drop_parcel",)),
+        BenchQuery("q2", "find the route to the meeting", ("desk.find_route", "desk.find_meeting")),
+        BenchQuery("q3", "sing", ()),
+    ],
+)
+
+
+@pytest.fixture
+def embedder(tmp_path: Path) -> RememberingEmbedder:
+    return RememberingEmbedder(HashingEmbedder(), tmp_path / "vectors.sqlite")
+
+
+def test_fused_scores_are_those_of_the_searcher(embedder: RememberingEmbedder) -> None:
+    """Oracle: the default searcher, names aside."""
+    scored = score_set(DATASET, embedder)
+    fused = scored.fused(LEXICAL_WEIGHT, 0.5)
+    searcher = make_retriever("hybrid", DATASET.catalog, HashingEmbedder())
+    assert [query.id for query in scored.queries] == ["q1", "q2"]
+    for query, row in zip(scored.queries, fused, strict=True):
+        hits = searcher.search(SearchRequest(queries=(query.text,), k=12)).hits
+        assert {
+            DATASET.id_of[hit.name]: hit.score for hit in hits if not hit.channels["name"]
+        } == pytest.approx(
+            {
+                i: score
+                for i, score in zip(scored.ids, row, strict=True)
+                if i in {DATASET.id_of[h.name] for h in hits}
+            }
+        )
+
+
+def test_the_margin_keeps_as_the_searcher_does() -> None:
+    """Oracle: `adaptive_k` at its own margin."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        scores = np.sort(rng.normal(0.5, 0.4, size=10))[::-1].copy()
+        assert kept_by_margin(scores, MARGIN) == adaptive_k(scores, np.zeros(10, dtype=bool), 10)
+
+
+def test_compositions_grow_from_the_plainest_to_nearly_the_default() -> None:
+    tool = Tool(
+        raw_name="bookRoom",
+        source="my_hotel",
+        description="Books a room.",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "bedSize": {"type": "string", "description": "Its size.", "enum": ["twin", "king"]}
+            },
+        },
+    )
+    assert [compose(tool) for compose in COMPOSITIONS.values()] == [
+        "bookRoom: Books a room.",
+        "book Room: Books a room.",
+        "my hotel book Room: Books a room.",
+        "my hotel book Room: Books a room. Parameters: bed Size",
+        "my hotel book Room: Books a room. Parameters: bed Size: Its size.",
+        "my hotel book Room: Books a room. Parameters: bed Size: Its size. [twin, king]",
+    ]
+    assert "Books a room." in render_document(tool)
+
+
+def test_queries_and_documents_are_embedded_once_and_apart(tmp_path: Path) -> None:
+    inner = HashingEmbedder()
+    for _ in range(2):
+        embedder = RememberingEmbedder(inner, tmp_path / "vectors.sqlite")
+        assert (embedder.embed_queries(["a b", "c"]) == HashingEmbedder().embed_queries(["a b", "c"])).all()
+        embedder.embed_documents(["a b"])
+    assert inner.embedded == ["a b"]
+    assert sorted(text for call in inner.query_calls for text in call) == ["a b", "c"]
+
+
+def test_tables_need_a_bench_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--data", str(tmp_path), "--results", str(tmp_path / "tables")]) == 2
+    assert "no bench set" in capsys.readouterr().err
+
+
+def test_the_committed_tables_have_a_figure_for_every_column() -> None:
+    for path in sorted((Path(__file__).parents[2] / "benchmarks" / "results" / "tables").glob("*.json")):
+        table = json.loads(path.read_text(encoding="utf-8"))
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
