@@ -1,0 +1,85 @@
+"""Text in a definition that a model reads and a person does not see: invisible and encoded characters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from toolsearch.lint.finding import Finding, Rule
+from toolsearch.lint.texts import quoted, tool_texts
+from toolsearch.tool import Tool
+
+HIDDEN_TEXT = Rule(
+    code="hidden-text",
+    severity="error",
+    title="characters that hide text from people",
+    hint="Remove them, or do not trust the source: a model reads what they hide.",
+)
+INVISIBLE_CHARACTER = Rule(
+    code="invisible-character",
+    severity="warning",
+    title="invisible characters",
+    hint="Remove them: they break words apart for the search and cost tokens.",
+)
+ENCODED_BLOB = Rule(
+    code="encoded-blob",
+    severity="warning",
+    title="a long encoded string",
+    hint="Leave it out: nobody can review it, no search finds it, and it costs many tokens.",
+)
+
+# A flag such as that of Wales is a black flag, letters as tags, and a cancel tag.
+_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,6}\U000e007f")
+_HIDING: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("tag characters", re.compile("[\U000e0000-\U000e007f]+")),
+    ("a bidirectional override", re.compile("[\u202d\u202e]")),
+    ("a row of variation selectors", re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")),
+    ("a terminal escape", re.compile("\x1b")),
+)
+# Marks that only right-to-left text needs.
+_BIDI = re.compile("[\u202a-\u202c\u2066-\u2069]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+# Joiners (U+200C, U+200D) and direction marks are left out: Persian, Indic scripts and emoji need them.
+_INVISIBLE = re.compile(
+    "[\u00ad\u115f\u1160\u180e\u200b\u2060-\u2064\u3164\ufeff\uffa0]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]"
+)
+_BLOB = re.compile(r"(?<![A-Za-z0-9+/_=.-])[A-Za-z0-9+/_-]{100,}={0,2}")
+
+
+def check_hidden_text(tool: Tool) -> Iterator[Finding]:
+    """The first of each kind of hidden or encoded text in any text of the definition."""
+    found: set[str] = set()
+    for where, text in tool_texts(tool):
+        for rule, what, start, end in _hidden(text):
+            if what not in found:
+                found.add(what)
+                yield rule.finding(tool.name, f"Its {where} holds {what}: {quoted(text, start, end)}.")
+
+
+def _hidden(text: str) -> Iterator[tuple[Rule, str, int, int]]:
+    """(rule, what it is, start, end) for each place."""
+    if not text.isascii() or not text.isprintable():
+        flags = [match.span() for match in _FLAG.finditer(text)]
+        for what, pattern in _HIDING:
+            for match in pattern.finditer(text):
+                if not any(start <= match.start() < end for start, end in flags):
+                    yield HIDDEN_TEXT, what, *match.span()
+        if not _RIGHT_TO_LEFT.search(text):
+            for match in _BIDI.finditer(text):
+                yield HIDDEN_TEXT, "a bidirectional control in left-to-right text", *match.span()
+        for match in _INVISIBLE.finditer(text):
+            name = unicodedata.name(match[0], "control character").lower()
+            yield INVISIBLE_CHARACTER, f"U+{ord(match[0]):04X} ({name})", *match.span()
+    for match in _BLOB.finditer(text):
+        if _is_encoded(match[0]):
+            yield ENCODED_BLOB, f"a string of {len(match[0])} encoded characters", *match.span()
+
+
+def _is_encoded(run: str) -> bool:
+    """Whether this reads like Base64 or hexadecimal and not like a path or words in a row."""
+    digits = sum(map(str.isdigit, run))
+    if re.fullmatch(r"[0-9a-fA-F]+", run):
+        return 0.2 < digits / len(run) < 0.95
+    mixed = any(map(str.isupper, run)) and any(map(str.islower, run))
+    return mixed and digits >= len(run) // 25 and sum(run.count(c) for c in "/-_") <= len(run) // 15

@@ -1,0 +1,95 @@
+"""All checks over a catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from toolsearch.catalog import Catalog
+from toolsearch.embedders.base import Embedder
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.lint import (
+    descriptions,
+    hidden_text,
+    instructions,
+    load_issues,
+    names,
+    self_retrieval,
+    similar,
+    stuffing,
+)
+from toolsearch.lint.finding import Finding, Rule, in_order
+from toolsearch.sources.files import LoadIssue
+from toolsearch.tool import Tool
+
+RULES: tuple[Rule, ...] = (
+    load_issues.DEFINITION_UNUSABLE,
+    load_issues.DEFINITION_MENDED,
+    load_issues.DEFINITION_REPEATED,
+    instructions.OVERRIDE,
+    instructions.SECRECY,
+    instructions.PREEMPTION,
+    hidden_text.HIDDEN_TEXT,
+    hidden_text.INVISIBLE_CHARACTER,
+    hidden_text.ENCODED_BLOB,
+    stuffing.RANK_STUFFING,
+    names.NAME_COLLISION,
+    names.NAME_REFUSED,
+    names.NAME_TOO_LONG,
+    names.NAME_SHARED,
+    descriptions.DESCRIPTION_MISSING,
+    descriptions.DESCRIPTION_SHORT,
+    descriptions.DESCRIPTION_REPEATS_NAME,
+    descriptions.DESCRIPTION_LONG,
+    descriptions.PARAMETER_UNDESCRIBED,
+    descriptions.SCHEMA_OVERSIZED,
+    similar.SAME_TEXT,
+    similar.NEAR_DUPLICATE,
+    self_retrieval.NOT_SELF_RETRIEVED,
+)
+"""Every rule; the codes are stable between releases."""
+
+_TOOL_CHECKS: tuple[Callable[[Tool], Iterator[Finding]], ...] = (
+    instructions.check_instructions,
+    hidden_text.check_hidden_text,
+    stuffing.check_repetition,
+    descriptions.check_description,
+    descriptions.check_parameters,
+    descriptions.check_size,
+)
+_CATALOG_CHECKS: tuple[Callable[[Catalog], Iterator[Finding]], ...] = (
+    names.check_names,
+    similar.check_same_text,
+)
+
+
+def lint_catalog(
+    catalog: Catalog,
+    *,
+    issues: Iterable[LoadIssue] = (),
+    index: ToolIndex | None = None,
+    embedder: Embedder | None = None,
+) -> tuple[Finding, ...]:
+    """What should be looked at in `catalog`, gravest first, then by code and tool.
+
+    Args:
+        issues: Of reading the catalog; they are passed on as findings.
+        index: An index of the same catalog; without it near-duplicates are not looked for.
+        embedder: The one of `index`; without it tools are not searched by their own descriptions.
+
+    Raises:
+        ValueError: `index` is of another catalog.
+        EmbeddingError: the embedder failed.
+    """
+    findings = list(load_issues.load_findings(issues))
+    for tool in catalog.values():
+        for check in _TOOL_CHECKS:
+            findings += check(tool)
+    for check_all in _CATALOG_CHECKS:
+        findings += check_all(catalog)
+    if index is not None:
+        if index.catalog.fingerprint != catalog.fingerprint:
+            raise ValueError("The index is of another catalog than the one to look at.")
+        findings += similar.check_near_duplicates(index)
+        if embedder is not None:
+            findings += self_retrieval.check_self_retrieval(index, embedder)
+    return in_order(findings)

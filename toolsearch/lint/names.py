@@ -1,0 +1,77 @@
+"""Names that models, providers or people may take for one another, or that providers refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from toolsearch.catalog import Catalog
+from toolsearch.lint.finding import Finding, Rule, shortened
+from toolsearch.naming import MAX_LENGTH, PUBLIC_NAME, SEPARATOR, split_words
+from toolsearch.tool import Tool
+
+NAME_COLLISION = Rule(
+    code="name-collision",
+    severity="warning",
+    title="names that differ in case or punctuation alone",
+    hint="Rename one: models mix such names up, and some clients do not tell them apart.",
+)
+NAME_REFUSED = Rule(
+    code="name-refused",
+    severity="warning",
+    title="a name that model providers refuse",
+    hint=f"Use only letters, digits, underscores and dashes, at most {MAX_LENGTH} of them.",
+)
+NAME_TOO_LONG = Rule(
+    code="name-too-long",
+    severity="info",
+    title="a name that is too long with its source before it",
+    hint=f"Shorten the name or the source to {MAX_LENGTH - len(SEPARATOR)} characters together.",
+)
+NAME_SHARED = Rule(
+    code="name-shared",
+    severity="info",
+    title="one name in several sources",
+    hint="Nothing, where the tools do the same; else let the names say what sets them apart.",
+)
+
+
+def check_names(catalog: Catalog) -> Iterator[Finding]:
+    """Names that are equal without case and punctuation, that are rewritten, or that sources share."""
+    for group in _groups(catalog.values(), lambda tool: _squashed(tool.name)):
+        others = [tool.name for tool in group[1:]]
+        yield NAME_COLLISION.finding(group[0].name, f"Easily taken for {shortened(others)}.")
+    for tool in catalog.values():
+        yield from _rewritten(tool)
+    for group in _groups(catalog.values(), lambda tool: tool.raw_name):
+        sources = sorted({tool.source for tool in group})
+        if len(sources) > 1:
+            named = [source or "(local)" for source in sources]
+            yield NAME_SHARED.finding(
+                group[0].name, f"{group[0].raw_name!r} is in {len(sources)} sources: {shortened(named)}."
+            )
+
+
+def _groups(tools: Iterable[Tool], key: Callable[[Tool], str]) -> Iterator[list[Tool]]:
+    groups: dict[str, list[Tool]] = {}
+    for tool in tools:
+        groups.setdefault(key(tool), []).append(tool)
+    yield from (group for group in groups.values() if len(group) > 1)
+
+
+def _squashed(name: str) -> str:
+    return "".join(split_words(name)).casefold()
+
+
+def _rewritten(tool: Tool) -> Iterator[Finding]:
+    """Why the tool is not offered under its own name, or that after its source's."""
+    offered = f"offered as {tool.name!r}."
+    whole = len(tool.source) + len(SEPARATOR) + len(tool.raw_name)
+    if len(tool.raw_name) > MAX_LENGTH:
+        problem = f"{tool.raw_name!r} has {len(tool.raw_name)} characters"
+        yield NAME_REFUSED.finding(tool.name, f"{problem}, {offered}")
+    elif not PUBLIC_NAME.fullmatch(tool.raw_name):
+        wrong = shortened(sorted({repr(c) for c in tool.raw_name if not PUBLIC_NAME.fullmatch(c)}))
+        yield NAME_REFUSED.finding(tool.name, f"{tool.raw_name!r} holds {wrong}, {offered}")
+    elif tool.source and whole > MAX_LENGTH:
+        problem = f"{tool.raw_name!r} has {whole} characters with its source"
+        yield NAME_TOO_LONG.finding(tool.name, f"{problem}, {offered}")
