@@ -108,6 +108,7 @@ def test_all_is_synced_before_the_manifest_names_it(old: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.add(os.fstat(descriptor).st_ino))
     monkeypatch.setattr(Path, "replace", checked)
+    (old / read_manifest(old).snapshot / "a.txt").write_text("damaged")
     save(old, "old")
     save(old, "new")
     assert left == [set(), set()]

@@ -177,15 +177,14 @@ def _synced_files(folder: Path) -> dict[str, FileEntry]:
 
 def _commit(path: Path, manifest: Manifest) -> None:
     target = path / manifest.snapshot
-    if target.exists():
-        # The same content, or what is left of it: replaced file by file, each step as good as before.
+    if not target.exists():
+        _replace(path / _PARTIAL_SNAPSHOT, target)
+    elif not _is_intact(path, manifest):
         for name in manifest.files:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             _replace(path / _PARTIAL_SNAPSHOT / name, target / name)
         for folder in {target, *((target / name).parent for name in manifest.files)}:
             _sync_folder(folder)
-    else:
-        _replace(path / _PARTIAL_SNAPSHOT, target)
     _sync_folder(path)
     partial = path / _PARTIAL_MANIFEST
     with partial.open("w", encoding="utf-8", newline="\n") as file:
@@ -194,6 +193,14 @@ def _commit(path: Path, manifest: Manifest) -> None:
         os.fsync(file.fileno())
     _replace(partial, path / MANIFEST_FILE)
     _sync_folder(path)
+
+
+def _is_intact(path: Path, manifest: Manifest) -> bool:
+    try:
+        check_files(path, manifest, verify="full")
+    except IndexDamagedError:
+        return False
+    return True
 
 
 def _replace(source: Path, target: Path) -> None:

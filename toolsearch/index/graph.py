@@ -102,7 +102,8 @@ class GraphRows:
             return None
         found = self._rows_of(self._nearest(query, k + _SLACK, live, ef=ef))
         if rows is not None:
-            found = found[np.isin(found, rows, assume_unique=True)]
+            places = np.minimum(np.searchsorted(rows, found), len(rows) - 1)
+            found = found[rows[places] == found]
         return found if len(found) >= k else None
 
     def _nearest(self, query: Scores, k: int, live: NDArray[np.bool_], *, ef: int) -> Rows:
