@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path as ValuePath
-from toolsearch.sources.json_text import parse_json
+from toolsearch.sources.json_text import RepeatedKeys, parse_json
 
 STANDARD_INPUT = "-"
 JSON_LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -25,13 +25,13 @@ class Document:
     Attributes:
         value: None where `error` says why.
         line_of: The line, from 1, that the part at a path of keys and positions starts on.
-        repeated: A key that stands twice in a dict, by the `id` of the dict.
+        repeated: By the `id` of a dict, the dict and a key that stands twice in it.
         error: None for a value.
     """
 
     value: Any
     line_of: Callable[[ValuePath], int]
-    repeated: Mapping[int, str] = field(default_factory=dict)
+    repeated: RepeatedKeys = field(default_factory=dict)
     error: str | None = None
 
 

@@ -220,13 +220,13 @@ def _repeated_key(document: Document, path: ValuePath) -> str | None:
     value = document.value
     for step in path:
         if id(value) in document.repeated:
-            return document.repeated[id(value)]
+            return document.repeated[id(value)][1]
         value = value[step]
     todo = [value]
     while todo:
         part = todo.pop()
         if id(part) in document.repeated:
-            return document.repeated[id(part)]
+            return document.repeated[id(part)][1]
         if isinstance(part, dict | list):
             todo.extend(part.values() if isinstance(part, dict) else part)
     return None

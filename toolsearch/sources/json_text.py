@@ -8,10 +8,13 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path
+
+
+RepeatedKeys: TypeAlias = dict[int, tuple[dict[str, Any], str]]
 
 
 @dataclass
@@ -21,12 +24,12 @@ class ParsedJson:
     Attributes:
         value: Integers beyond 4,300 digits and floats beyond the range of a double are infinite, which
             no JSON value is, so that whoever uses the part that holds them sees it.
-        repeated: A key that stands twice in a dict, by the `id` of the dict; the last value counts.
+        repeated: By the `id` of a dict, the dict and a key that stands twice in it; the last value counts.
     """
 
     value: Any
     text: str
-    repeated: dict[int, str]
+    repeated: RepeatedKeys
     _places: dict[Path, dict[str | int, int]] = field(default_factory=dict)
 
     def line_of(self, path: Path) -> int:
@@ -52,13 +55,13 @@ def parse_json(path: str, text: str) -> ParsedJson:
     Raises:
         CatalogFileError: it does not, or nests too deeply to be read.
     """
-    repeated: dict[int, str] = {}
+    repeated: RepeatedKeys = {}
 
     def as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):
             counts = Counter(key for key, _ in pairs)
-            repeated[id(value)] = next(key for key, n in counts.items() if n > 1)
+            repeated[id(value)] = (value, next(key for key, n in counts.items() if n > 1))
         return value
 
     try:

@@ -11,6 +11,7 @@ import yaml
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path
+from toolsearch.sources.json_text import RepeatedKeys
 
 MAX_EXPANDED = 5_000_000
 """Values that the aliases of one document may expand to."""
@@ -22,12 +23,12 @@ class ParsedYaml:
 
     Attributes:
         value: Mappings have string keys, written as in the text.
-        repeated: A key that stands twice in a dict, by the `id` of the dict; the last value counts.
+        repeated: By the `id` of a dict, the dict and a key that stands twice in it; the last value counts.
     """
 
     value: Any
     root: yaml.Node
-    repeated: dict[int, str]
+    repeated: RepeatedKeys
 
     def line_of(self, path: Path) -> int:
         """The line, from 1, that the value at a path of keys and positions starts on."""
@@ -70,7 +71,7 @@ def parse_yaml(path: str, text: str) -> Iterator[ParsedYaml]:
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
-    repeated: dict[int, str]
+    repeated: RepeatedKeys
 
     def construct_json_mapping(self, node: yaml.MappingNode) -> Iterator[dict[str, Any]]:
         value: dict[str, Any] = {}
@@ -86,7 +87,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                 )
             key = key_node.value
             if key in seen and id(key_node) in own:
-                self.repeated[id(value)] = key
+                self.repeated[id(value)] = (value, key)
             if id(key_node) in own:
                 seen.add(key)
             value[key] = self.construct_object(value_node)
