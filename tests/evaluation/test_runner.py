@@ -193,6 +193,17 @@ def test_a_saved_run_scores_as_the_live_one(tmp_path: Path) -> None:
     assert saved.to_json(timings=False)["failed"] == live.to_json(timings=False)["failed"]
 
 
+@pytest.mark.parametrize(("k", "depth"), [(0, None), (1001, None), (10, 9), (10, 1001)])
+def test_k_and_depth_out_of_range_are_refused(k: int, depth: int | None) -> None:
+    with pytest.raises(EvaluationError, match="must be from"):
+        evaluate(Scripted({"one": "a"}), dataset(query("one", "a")), k=k, depth=depth)
+
+
+def test_a_run_without_queries_is_refused() -> None:
+    with pytest.raises(EvaluationError, match="no queries"):
+        score_run({}, dataset())
+
+
 @pytest.mark.parametrize(
     ("run", "reason", "ids"),
     [

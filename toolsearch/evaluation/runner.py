@@ -83,8 +83,9 @@ def score_run(
     else:
         found = _read_run(Path(run))
     _check_covers(found, dataset)
-    depth = max((len(ranked) for ranked, _ in found.values()), default=k)
-    settings = RunSettings(k, _depth(dataset, k, max(depth, k)), seed, retriever_id, embedder_id)
+    _check_k(k)
+    depth = max((k, *(len(ranked) for ranked, _ in found.values())))
+    settings = RunSettings(k, depth, seed, retriever_id, embedder_id)
     outcomes = [
         QueryOutcome(query, ranked=found[query.id][0], error=found[query.id][1]) for query in dataset.queries
     ]
@@ -92,13 +93,17 @@ def score_run(
 
 
 def _depth(dataset: Dataset, k: int, depth: int | None) -> int:
-    if k < 1:
-        raise EvaluationError(f"k must be at least 1, not {k}.")
+    _check_k(k)
     if depth is None:
         return min(MAX_K, k * _NEAR_DEPTH) if dataset.near_duplicates else k
-    if depth < k:
-        raise EvaluationError(f"Measures at {k} need rankings that deep; depth is {depth}.")
+    if not k <= depth <= MAX_K:
+        raise EvaluationError(f"depth is {depth}; it must be from k, here {k}, to {MAX_K}.")
     return depth
+
+
+def _check_k(k: int) -> None:
+    if not 1 <= k <= MAX_K:
+        raise EvaluationError(f"k is {k}; it must be from 1 to {MAX_K}.")
 
 
 def _ask(retriever: Retriever, dataset: Dataset, query: BenchQuery, depth: int) -> QueryOutcome:
