@@ -10,6 +10,7 @@ ToolSearchError
 ├── SearchRequestError            a search that cannot be answered as asked
 ├── EmbeddingError                an embedder failed, or answered nonsense
 │   ├── EmbedderUnavailableError  an embedder that cannot be loaded or reached
+│   ├── RequestTooLargeError      an embedding service refuses so much text at once
 │   ├── DimensionMismatchError    vectors of another length than expected
 │   └── EmbeddingCacheError       the vectors kept on disk cannot be used
 ├── ToolIndexError                an index folder that cannot be used
@@ -109,6 +110,10 @@ class EmbeddingError(ToolSearchError):
 
 class EmbedderUnavailableError(EmbeddingError):
     """An embedder that cannot be loaded or reached."""
+
+
+class RequestTooLargeError(EmbeddingError):
+    """An embedding service refuses so much text at once."""
 
 
 class DimensionMismatchError(EmbeddingError):

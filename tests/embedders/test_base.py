@@ -24,7 +24,7 @@ def test_unit_rows_keep_every_bit(seed: int, scale: float) -> None:
     assert (as_unit_rows(once, n=20, dim=48, embedder_id="m") == once).all()
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300])
 def test_values_that_are_not_finite_are_an_error_that_says_where(bad: float) -> None:
     """One NaN of many is never turned into a number (E193)."""
     with pytest.raises(EmbeddingError, match=r"'m'.*1 of 3 texts.*position 1"):

@@ -57,7 +57,9 @@ def as_unit_rows(vectors: object, *, n: int, dim: int, embedder_id: str) -> Vect
         DimensionMismatchError: the rows have another length than `dim`.
         EmbeddingError: another number of rows than `n`, or a value that is not finite; says which rows.
     """
-    rows = np.asarray(vectors, dtype=np.float32)
+    # A value beyond float32 becomes infinite and is refused below.
+    with np.errstate(over="ignore"):
+        rows = np.asarray(vectors, dtype=np.float32)
     if n == 0 and rows.size == 0:
         return np.zeros((0, dim), dtype=np.float32)
     if rows.ndim != 2 or rows.shape[0] != n:

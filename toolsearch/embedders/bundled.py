@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Progress, Vectors, as_unit_rows
 from toolsearch.embedders.language import is_not_english
-from toolsearch.embedders.text import latin_share, without_surrogates
+from toolsearch.embedders.text import latin_share, short_digest, without_surrogates
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class BundledEmbedder:
         self._model: _Model | None = None
         self._loading = threading.Lock()
         recipe = f"{WEIGHTS_SHA256} {TOKENIZER_SHA256} {_RECIPE} {max_tokens} {MAX_CHARACTERS}"
-        self.id = f"minilm-l6-int8@{hashlib.sha256(recipe.encode()).hexdigest()[:8]}"
+        self.id = f"minilm-l6-int8@{short_digest(recipe)}"
 
     def __repr__(self) -> str:
         return f"BundledEmbedder(id={self.id!r}, threads={self._threads})"

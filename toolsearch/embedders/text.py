@@ -1,13 +1,19 @@
-"""What embedders ask of a text before a model sees it."""
+"""What embedders ask of a text."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 
 def without_surrogates(text: str) -> str:
     """The text as Unicode that can be encoded: surrogate pairs joined, lone ones replaced by U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def short_digest(text: str) -> str:
+    """The first 8 hex digits of the text's SHA-256, for ids."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def latin_share(text: str) -> float:
