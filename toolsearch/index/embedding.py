@@ -17,7 +17,7 @@ def embed_in_chunks(
 ) -> Vectors:
     """Unit rows (n, dim) in the order of `documents`; equal documents have equal rows.
 
-    `progress` is told of different texts, after each call of the embedder at the latest.
+    `progress` counts the different texts; it is called after each call of the embedder, if not more often.
 
     Raises:
         EmbeddingError: the embedder failed, or answered something that is no embedding.

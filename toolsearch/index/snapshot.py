@@ -94,6 +94,8 @@ def _reading(path: Path, file: str) -> Iterator[None]:
         yield
     except IndexFormatError as exc:
         raise IndexFormatError(path, exc.reason) from exc
-    except (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, IndexDamagedError) as exc:
-        damaged = exc.file if isinstance(exc, IndexDamagedError) else file
-        raise IndexDamagedError(path, damaged, f"cannot be read ({exc})") from exc
+    except IndexDamagedError as exc:
+        detail = exc.reason.removeprefix(f"is damaged: {exc.file} ")
+        raise IndexDamagedError(path, exc.file, detail) from exc
+    except (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError) as exc:
+        raise IndexDamagedError(path, file, f"cannot be read ({exc})") from exc

@@ -176,7 +176,8 @@ class ToolIndex:
             UnknownToolError: for the first name that it does not have.
         """
         self._require(names)
-        return self._only(row for name, row in self.columns.row_of.items() if name not in names)
+        gone = set(names)
+        return self._only(row for name, row in self.columns.row_of.items() if name not in gone)
 
     def restricted(
         self, *, sources: Collection[str] | None = None, names: Collection[str] | None = None
@@ -190,12 +191,11 @@ class ToolIndex:
             UnknownToolError: for the first of `names` that the index does not have.
         """
         self._require(names or ())
-        kept = None if names is None else set(names)
+        kept_sources = set(self.columns.sources if sources is None else sources)
+        kept_names = set(self.columns.names if names is None else names)
         rows = zip(self.columns.names, self.columns.sources, strict=True)
         return self._only(
-            row
-            for row, (name, source) in enumerate(rows)
-            if (sources is None or source in sources) and (kept is None or name in kept)
+            row for row, (name, source) in enumerate(rows) if source in kept_sources and name in kept_names
         )
 
     def save(self, path: Path | str) -> Manifest:
