@@ -2,7 +2,8 @@
 
     python -m benchmarks.ablations [--table NAME] [--data DIR]
 
-Writes benchmarks/results/tables/NAME.json, which `python -m benchmarks.report` shows. Names take no part.
+Writes benchmarks/results/tables/NAME.json, which `python -m benchmarks.report` shows. In all but the table of
+names, names take no part.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder, make_embedder
+from benchmarks.names import names
 from benchmarks.results import REFERENCE, RESULTS
 from toolsearch.document import render_document
 from toolsearch.evaluation import metrics
@@ -197,6 +199,7 @@ TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObje
     "documents": documents,
     "fusion": fusion,
     "cut": cut,
+    "names": names,
     "nothing-fits": nothing_fits,
 }
 

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.ablations import kept_by_margin, main, score_set
 from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder
+from benchmarks.names import forms_of, is_called, names
 from toolsearch.catalog import Catalog
 from toolsearch.document import render_document
 from toolsearch.evaluation.datasets import BenchQuery, make_dataset
@@ -87,6 +88,29 @@ def test_compositions_grow_from_the_plainest_to_nearly_the_default() -> None:
         "my hotel book Room: Books a room. Parameters: bed Size: Its size. [twin, king]",
     ]
     assert "Books a room." in render_document(tool)
+
+
+def test_names_are_written_in_many_ways() -> None:
+    tool = Tool(raw_name="getUser_v2", source="crm")
+    assert dict(forms_of(tool)) == {
+        "as it is": "getUser_v2",
+        "public name": "crm__getUser_v2",
+        "server.name": "crm.getUser_v2",
+        "server__name": "crm__getUser_v2",
+        "UPPER CASE": "GETUSER_V2",
+        "lower case": "getuser_v2",
+        "snake_case": "get_user_v_2",
+        "kebab-case": "get-user-v-2",
+        "camelCase": "getUserV2",
+    }
+    assert is_called(Tool(raw_name="get_user_v2", source="erp"), tool, "snake_case")
+    assert not is_called(Tool(raw_name="get_user_v2", source="crm"), tool, "as it is")
+    assert not is_called(Tool(raw_name="getUser_v2", source="erp"), tool, "server.name")
+
+
+def test_every_tool_of_the_sample_is_found_by_each_form_of_its_name(embedder: RememberingEmbedder) -> None:
+    table = names([DATASET], embedder)
+    assert [row[1:] for row in table["rows"]] == [[12, 1.0]] * 9
 
 
 def test_queries_and_documents_are_embedded_once_and_apart(tmp_path: Path) -> None:
