@@ -11,7 +11,7 @@ import pytest
 
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
 from toolsearch.index.lexical import FIELDS, PAIR_WEIGHT, LexicalIndex, lexical_fields
-from toolsearch.index.text import tokenize
+from toolsearch.index.text import is_word, tokenize
 from toolsearch.tool import Tool
 
 WORDS = [
@@ -41,7 +41,7 @@ def random_tools(n: int, seed: int) -> list[Tool]:
     return [
         tool(
             f"{draw.choice(WORDS)}_{draw.choice(WORDS)}_{i}",
-            " ".join(draw.choices(WORDS, k=draw.randrange(30))),
+            " ".join(draw.choices([*WORDS, "天気予報"], k=draw.randrange(30))),
             source=draw.choice(["", "zulu", "yankee"]),
             **{draw.choice(WORDS): {"type": "string", "description": draw.choice(WORDS), "enum": ["papa"]}},
         )
@@ -51,7 +51,8 @@ def random_tools(n: int, seed: int) -> list[Tool]:
 
 def terms_of(tokens: list[str]) -> set[tuple[str, ...]]:
     """The distinct tokens, and the distinct pairs of neighbours."""
-    return {(token,) for token in tokens} | set(pairwise(tokens))
+    pairs = {pair for pair in pairwise(tokens) if any(is_word(token) for token in pair)}
+    return {(token,) for token in tokens} | pairs
 
 
 def slow_scores(tools: list[Tool], query: str, k1: float, b: float) -> list[float]:
@@ -88,7 +89,14 @@ def slow_scores(tools: list[Tool], query: str, k1: float, b: float) -> list[floa
 def test_scores_are_bm25_over_weighted_fields(seed: int, k1: float, b: float) -> None:
     tools = random_tools(40, seed)
     index = LexicalIndex.build(tools, k1=k1, b=b)
-    for query in ("alpha", "bravo charlie bravo lima", "papa zulu of 7", "unknown kilo", " ".join(WORDS)):
+    for query in (
+        "alpha",
+        "bravo charlie bravo lima",
+        "papa zulu of 7",
+        "法令を golf",
+        "unknown kilo",
+        " ".join(WORDS),
+    ):
         np.testing.assert_allclose(index.scores(query).raw, slow_scores(tools, query, k1, b), rtol=1e-5)
 
 

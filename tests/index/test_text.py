@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolsearch.index.text import STOP_WORDS, tokenize
+from toolsearch.index.text import STOP_WORDS, is_word, tokenize
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,14 @@ def test_stop_words_are_single_lower_case_words() -> None:
 )
 def test_scripts_without_spaces_give_pairs_of_characters(text: str, tokens: list[str]) -> None:
     assert tokenize(text) == tokens
+
+
+def test_words_are_told_from_pairs_of_characters() -> None:
+    assert [token for token in tokenize("Погода in 東京都 and Łódź मौसम") if is_word(token)] == [
+        "погода",
+        "lodz",
+        "मौसम",
+    ]
 
 
 def test_vowel_signs_stay_in_their_words() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
 from toolsearch.index.postings import Floats, Postings, collect, term
-from toolsearch.index.text import tokenize
+from toolsearch.index.text import is_word, tokenize
 from toolsearch.schema import parameter_fields
 from toolsearch.tool import Tool
 
@@ -41,7 +41,8 @@ class Field:
         weight: What one occurrence of a token adds to its count.
         max_tokens: Where the field is cut.
         max_count: The most occurrences of one token that count.
-        in_pairs: Whether two tokens in a row count as well, once.
+        in_pairs: Whether two tokens in a row count as well, once, if one of them is a word: neighbours
+            among the pairs of characters of a Chinese text say little more than these do.
     """
 
     weight: float
@@ -227,7 +228,9 @@ def _count(tools: Sequence[Tool]) -> Postings:
                 key = term(i)
                 weighted[key] = weighted.get(key, 0) + field.weight * min(times, field.max_count)
             if field.in_pairs:
-                for key in {term(a, b) for a, b in pairwise(token_ids)}:
+                words = [is_word(token) for token in tokens]
+                pairs = zip(pairwise(token_ids), pairwise(words), strict=True)
+                for key in {term(*pair) for pair, either in pairs if any(either)}:
                     weighted[key] = weighted.get(key, 0) + field.weight
         terms += weighted
         counts += weighted.values()

@@ -40,6 +40,12 @@ def tokenize(text: str) -> list[str]:
     return [token for run in runs for token in _analyze(run, keep_stop_words=True)]
 
 
+def is_word(token: str) -> bool:
+    """Whether a token is a word; characters of a script without spaces, or what sorts after them, are none."""
+    return token < _FIRST_UNSEGMENTED
+
+
+_FIRST_UNSEGMENTED = "\u0e00"
 _CLITIC = r"(?:['\u2019](?:[stdm]|ll|re|ve)\b)?"
 _ASCII_RUN = re.compile(rf"[a-zA-Z0-9]+{_CLITIC}")
 # Indic, Thai, Lao, Khmer and Burmese vowel signs are no letters to `re`, yet belong to their words.
@@ -53,22 +59,8 @@ _UNSEGMENTED = re.compile(
     "\u1100-\u11ff\uac00-\ud7a3\u0e01-\u0e4e\u0e80-\u0ece\u1000-\u1049\u1780-\u17d3]+"
 )
 _ACCENT = re.compile("[\u0300-\u036f]+")
-_BARRED = str.maketrans(
-    {
-        "ø": "o",
-        "Ø": "O",
-        "đ": "d",
-        "Đ": "D",
-        "ł": "l",
-        "Ł": "L",
-        "ı": "i",
-        "ß": "ss",
-        "æ": "ae",
-        "Æ": "AE",
-        "œ": "oe",
-        "Œ": "OE",
-    }
-)
+_PLAIN_LETTERS = "øo ØO đd ĐD łl ŁL ıi ßss æae ÆAE œoe ŒOE"
+_BARRED = str.maketrans({letters[0]: letters[1:] for letters in _PLAIN_LETTERS.split()})
 
 _MAX_JOINED = 3
 _CACHE_LIMIT = 200_000
