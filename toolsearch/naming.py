@@ -74,6 +74,8 @@ def _reads_back(source: str, raw_name: str) -> bool:
 
 
 def _clean(text: str) -> str:
+    if PUBLIC_NAME.fullmatch(text):
+        return text
     folded = unicodedata.normalize("NFKD", text)
     ascii_only = "".join(c for c in folded if not unicodedata.combining(c))
-    return _UNSAFE.sub("_", ascii_only).strip("_") if not PUBLIC_NAME.fullmatch(text) else text
+    return _UNSAFE.sub("_", ascii_only).strip("_")

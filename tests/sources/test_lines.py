@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path
-from toolsearch.sources.json_text import parse_json
+from toolsearch.sources.json_text import JsonReader
 from toolsearch.sources.yaml_text import parse_yaml
 
 # Both parsers take these characters as they are.
@@ -40,7 +40,7 @@ def paths(value: Any, path: Path = ()) -> Iterator[Path]:
 @given(JSON.filter(lambda value: value is not None), st.sampled_from([None, 0, 2]))
 def test_json_and_yaml_agree_on_values_and_lines(value: Any, indent: int | None) -> None:
     text = "\n" + json.dumps(value, indent=indent, ensure_ascii=False)
-    as_json = parse_json("f", text)
+    as_json = JsonReader("f").parse(text)
     (as_yaml,) = parse_yaml("f", text)
     assert as_json.value == as_yaml.value == value
     for path in paths(value):
@@ -48,7 +48,7 @@ def test_json_and_yaml_agree_on_values_and_lines(value: Any, indent: int | None)
 
 
 def test_the_last_of_repeated_keys_counts_and_is_the_one_with_a_line() -> None:
-    parsed = parse_json("f", '{"a": 1,\n"a": 2}')
+    parsed = JsonReader("f").parse('{"a": 1,\n"a": 2}')
     assert parsed.value == {"a": 2}
     assert parsed.line_of(("a",)) == 2
     assert parsed.repeated == {id(parsed.value): (parsed.value, "a")}
@@ -57,4 +57,4 @@ def test_the_last_of_repeated_keys_counts_and_is_the_one_with_a_line() -> None:
 @pytest.mark.parametrize("text", ["", "{", "[1,]", "nul", "1 2", "{'a': 1}", '"\x01"'])
 def test_text_that_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(CatalogFileError, match="not JSON"):
-        parse_json("f", text)
+        JsonReader("f").parse(text)

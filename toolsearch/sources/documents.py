@@ -11,7 +11,7 @@ from typing import Any
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path as ValuePath
-from toolsearch.sources.json_text import RepeatedKeys, parse_json
+from toolsearch.sources.json_text import JsonReader, RepeatedKeys
 
 STANDARD_INPUT = "-"
 JSON_LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -58,7 +58,7 @@ def read_documents(path: str) -> Iterator[Document]:
         yield from (Document(part.value, part.line_of, part.repeated) for part in parse_yaml(path, text))
         return
     try:
-        parsed = parse_json(path, text)
+        parsed = JsonReader(path).parse(text)
     except CatalogFileError:
         if not _first_line_is_json(path, text):
             raise
@@ -68,6 +68,7 @@ def read_documents(path: str) -> Iterator[Document]:
 
 
 def _json_lines(path: str, data: bytes) -> Iterator[Document]:
+    reader = JsonReader(path)
     for number, raw in enumerate(data.split(b"\n"), start=1):
         if not raw.strip():
             continue
@@ -76,7 +77,7 @@ def _json_lines(path: str, data: bytes) -> Iterator[Document]:
             return number
 
         try:
-            parsed = parse_json(path, raw.decode())
+            parsed = reader.parse(raw.decode())
         except UnicodeDecodeError as exc:
             yield Document(None, line_of, error=f"not UTF-8 at byte {exc.start + 1} of the line")
         except CatalogFileError as exc:
@@ -87,7 +88,7 @@ def _json_lines(path: str, data: bytes) -> Iterator[Document]:
 
 def _first_line_is_json(path: str, text: str) -> bool:
     try:
-        parse_json(path, text.strip().partition("\n")[0])
+        JsonReader(path).parse(text.strip().partition("\n")[0])
     except CatalogFileError:
         return False
     return True

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path
 
-
 RepeatedKeys: TypeAlias = dict[int, tuple[dict[str, Any], str]]
 
 
@@ -49,27 +48,34 @@ class ParsedJson:
         return self._places[parent][path[-1]]
 
 
-def parse_json(path: str, text: str) -> ParsedJson:
-    """The value of a text that holds exactly one; `path` is the file of the text, for the error.
+class JsonReader:
+    """Reads the JSON texts of one file; `path` is for the errors."""
 
-    Raises:
-        CatalogFileError: it does not, or nests too deeply to be read.
-    """
-    repeated: RepeatedKeys = {}
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._repeated: RepeatedKeys = {}
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._as_dict, parse_int=_as_int)
 
-    def as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def parse(self, text: str) -> ParsedJson:
+        """The value of a text that holds exactly one.
+
+        Raises:
+            CatalogFileError: it does not, or nests too deeply to be read.
+        """
+        try:
+            return ParsedJson(self._decoder.decode(text), text, self._repeated)
+        except json.JSONDecodeError as exc:
+            reason = f"not JSON: {exc.msg} (column {exc.colno})"
+            raise CatalogFileError(self.path, reason, line=exc.lineno) from exc
+        except RecursionError:
+            raise CatalogFileError(self.path, "nested too deeply to be read") from None
+
+    def _as_dict(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):
             counts = Counter(key for key, _ in pairs)
-            repeated[id(value)] = (value, next(key for key, n in counts.items() if n > 1))
+            self._repeated[id(value)] = (value, next(key for key, n in counts.items() if n > 1))
         return value
-
-    try:
-        return ParsedJson(json.loads(text, object_pairs_hook=as_dict, parse_int=_as_int), text, repeated)
-    except json.JSONDecodeError as exc:
-        raise CatalogFileError(path, f"not JSON: {exc.msg} (column {exc.colno})", line=exc.lineno) from exc
-    except RecursionError:
-        raise CatalogFileError(path, "nested too deeply to be read") from None
 
 
 _INTEGER_DIGITS = 4300
