@@ -41,7 +41,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def is_word(token: str) -> bool:
-    """Whether a token is a word; characters of a script without spaces, or what sorts after them, are none."""
+    """Whether a token is a word; characters of a script without spaces, or what sorts after it, are none."""
     return token < _FIRST_UNSEGMENTED
 
 
