@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolsearch.exceptions import SchemaError
-from toolsearch.schema.drafts import modern_ref
+from toolsearch.schema.definitions import gather_definitions
 from toolsearch.schema.keywords import (
     MAX_DEPTH,
     SCHEMA_KEYWORDS,
@@ -16,10 +16,9 @@ from toolsearch.schema.keywords import (
     is_json,
     is_number,
     is_regex,
-    subschemas,
 )
 from toolsearch.schema.mend_types import read_type
-from toolsearch.schema.refs import as_ref, json_path, target_of, unending_ref, unusable
+from toolsearch.schema.refs import json_path, target_of, unending_ref, unusable
 from toolsearch.tool import JsonObject
 
 # Without these a schema says something else; any other value that cannot be meant is dropped.
@@ -51,7 +50,7 @@ def mend(tool_name: str, root: JsonObject, notes: list[str]) -> JsonObject:
     """
     mender = _Mender(tool_name, notes)
     result = mender.as_object(mender.schema(root, "$", 0))
-    _gather_definitions(tool_name, result, mender)
+    gather_definitions(tool_name, result, lambda schema, path: mender.schema(schema, path, 1))
     loop = unending_ref(result)
     if loop is not None:
         raise unusable(tool_name, "$", f"the reference {loop!r} leads back to itself")
@@ -59,50 +58,6 @@ def mend(tool_name: str, root: JsonObject, notes: list[str]) -> JsonObject:
 
 
 _OVERRIDING = frozenset({"$defs", "default", "definitions", "description", "title"})
-
-
-def _gather_definitions(tool_name: str, root: JsonObject, mender: _Mender) -> None:
-    """Check every reference; what is referred to outside of subschemas is mended and moved to ``$defs``."""
-    moved: dict[str, str] = {}
-    known = {id(root)}
-    todo = [("$", root)]
-    waiting: list[tuple[str, JsonObject]] = []
-    while todo or waiting:
-        while todo:
-            path, schema = todo.pop()
-            known.add(id(schema))
-            if "$ref" in schema:
-                waiting.append((path, schema))
-            todo.extend(
-                (json_path(path, *steps), part)
-                for steps, part in subschemas(schema)
-                if isinstance(part, dict)
-            )
-        if waiting:
-            path, schema = waiting.pop(0)
-            ref = schema["$ref"]
-            target = target_of(root, ref)
-            if target is None:
-                ref = schema["$ref"] = modern_ref(ref)
-                target = target_of(root, ref)
-            if target is None:
-                raise unusable(tool_name, f"{path}.$ref", f"{ref!r} leads nowhere")
-            if isinstance(target, bool) or id(target) in known:
-                continue
-            if ref not in moved:
-                definitions = root.setdefault("$defs", {})
-                name = _free_name(ref.rsplit("/", 1)[-1], definitions)
-                definitions[name] = mender.schema(target, json_path("$", "$defs", name), 1)
-                moved[ref] = as_ref(("$defs", name))
-                todo.append((json_path("$", "$defs", name), definitions[name]))
-            schema["$ref"] = moved[ref]
-
-
-def _free_name(wanted: str, taken: JsonObject) -> str:
-    name, n = wanted, 2
-    while name in taken:
-        name, n = f"{wanted}_{n}", n + 1
-    return name
 
 
 class _Mender:
