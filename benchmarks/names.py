@@ -41,9 +41,9 @@ def names(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonObj
     return {
         "title": "Called by name",
         "text": (
-            f"{PER_SET} tools of each set at most, asked for by name alone. Several tools of a set may share a "
-            "name; right is a first hit of that name, of that server too where it is named, and aside from case "
-            "and separators where the name is rewritten."
+            f"{PER_SET} tools of each set at most, asked for by name alone. Several tools of a set may share "
+            "a name; right is a first hit of that name, of that server too where it is named, and aside from "
+            "case and separators where the name is rewritten."
         ),
         "columns": ["written", "requests", "hit rate@1"],
         "rows": [
