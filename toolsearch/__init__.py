@@ -1,1 +1,113 @@
-"""Semantic tool search for large tool catalogs."""
+"""Semantic tool search for large tool catalogs: give a model the tools it needs, not all of them.
+
+    >>> from toolsearch import BundledEmbedder, SearchRequest, ToolSearcher, build_index, read_catalog
+    >>> catalog = read_catalog("tools.jsonl").catalog
+    >>> embedder = BundledEmbedder()
+    >>> searcher = ToolSearcher(build_index(catalog, embedder), embedder)
+    >>> searcher.search(SearchRequest(queries=("refund an order",))).names
+
+Names are loaded when they are first used: ``import toolsearch`` loads neither FAISS nor ONNX.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolsearch.catalog import Catalog, CatalogDiff
+    from toolsearch.embedders.base import Embedder
+    from toolsearch.embedders.bundled import BundledEmbedder
+    from toolsearch.embedders.cache import CachedEmbedder
+    from toolsearch.embedders.http import HttpEmbedder
+    from toolsearch.embedders.load import load_embedder
+    from toolsearch.embedders.sentence_transformers import SentenceTransformersEmbedder
+    from toolsearch.evaluation.datasets import load_dataset
+    from toolsearch.evaluation.runner import evaluate
+    from toolsearch.exceptions import ToolSearchError
+    from toolsearch.formats import read_tools, write_tools
+    from toolsearch.index.tool_index import ToolIndex
+    from toolsearch.naming import public_name
+    from toolsearch.retrieval.base import Retriever, ScoredTool, SearchRequest, SearchResult
+    from toolsearch.retrieval.building import build_index, update_index
+    from toolsearch.retrieval.searcher import ToolSearcher
+    from toolsearch.sources.files import LoadedCatalog, read_catalog
+    from toolsearch.tokens import catalog_tokens, count_tokens
+    from toolsearch.tool import Tool, ToolDefinition
+
+_MODULES = {
+    "BundledEmbedder": "embedders.bundled",
+    "CachedEmbedder": "embedders.cache",
+    "Catalog": "catalog",
+    "CatalogDiff": "catalog",
+    "Embedder": "embedders.base",
+    "HttpEmbedder": "embedders.http",
+    "LoadedCatalog": "sources.files",
+    "Retriever": "retrieval.base",
+    "ScoredTool": "retrieval.base",
+    "SearchRequest": "retrieval.base",
+    "SearchResult": "retrieval.base",
+    "SentenceTransformersEmbedder": "embedders.sentence_transformers",
+    "Tool": "tool",
+    "ToolDefinition": "tool",
+    "ToolIndex": "index.tool_index",
+    "ToolSearchError": "exceptions",
+    "ToolSearcher": "retrieval.searcher",
+    "build_index": "retrieval.building",
+    "catalog_tokens": "tokens",
+    "count_tokens": "tokens",
+    "evaluate": "evaluation.runner",
+    "load_dataset": "evaluation.datasets",
+    "load_embedder": "embedders.load",
+    "public_name": "naming",
+    "read_catalog": "sources.files",
+    "read_tools": "formats",
+    "update_index": "retrieval.building",
+    "write_tools": "formats",
+}
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BundledEmbedder",
+    "CachedEmbedder",
+    "Catalog",
+    "CatalogDiff",
+    "Embedder",
+    "HttpEmbedder",
+    "LoadedCatalog",
+    "Retriever",
+    "ScoredTool",
+    "SearchRequest",
+    "SearchResult",
+    "SentenceTransformersEmbedder",
+    "Tool",
+    "ToolDefinition",
+    "ToolIndex",
+    "ToolSearchError",
+    "ToolSearcher",
+    "__version__",
+    "build_index",
+    "catalog_tokens",
+    "count_tokens",
+    "evaluate",
+    "load_dataset",
+    "load_embedder",
+    "public_name",
+    "read_catalog",
+    "read_tools",
+    "update_index",
+    "write_tools",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'toolsearch' has no attribute {name!r}")
+    value = getattr(import_module(f"toolsearch.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
