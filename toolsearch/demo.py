@@ -21,10 +21,10 @@ class ShowcaseRequest:
 
 SHOWCASE = (
     ShowcaseRequest("a direct request", ("open an issue about the login page in our repository",)),
-    ShowcaseRequest("other words than the tool's", ("who is in charge of fixing outages tonight?",)),
+    ShowcaseRequest("other words than the tool's", ("the customer wants her money back",)),
     ShowcaseRequest(
         "several requests at once",
-        ("give the customer her money back", "send her an e-mail to say so"),
+        ("schedule a meeting with Ana on Friday", "book a hotel in Lisbon"),
     ),
     ShowcaseRequest("a tool by its name", ("listProjects",)),
     ShowcaseRequest("a request that nothing serves", ("water the tomatoes in my greenhouse",)),

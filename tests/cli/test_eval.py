@@ -1,0 +1,72 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, write
+from toolsearch.evaluation.datasets import load_dataset
+from toolsearch.evaluation.runner import score_run
+
+QUERIES = [
+    {"id": "q1", "query": "send an email", "gold": ["mail__send_email"], "kind": "direct"},
+    {"id": "q2", "query": "weather forecast", "gold": ["geo__get_weather"], "kind": "direct"},
+    {"id": "q3", "query": "zzz qqq", "gold": [], "kind": "nothing"},
+]
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    path = tmp_path / "queries.jsonl"
+    write(path, QUERIES)
+    return path
+
+
+def test_json_is_the_report_of_the_evaluation(run: Run, catalog: Path, queries: Path, tmp_path: Path) -> None:
+    """(E191)"""
+    saved = tmp_path / "run.jsonl"
+    done = run("eval", "--catalog", catalog, "--queries", queries, "--json", "--run", saved, "--seed", 3)
+    report = done.json
+    assert (report["queries"], report["scored"], report["seed"]) == (3, 2, 3)
+    assert (report["retriever"], report["embedder"]) == ("hybrid", "hashing-v1@256")
+    for name in ("recall@1", "recall@5", "completeness@10", "ndcg@10", "mrr"):
+        assert report[name] == 1.0
+        assert report["ci95"][name] == [1.0, 1.0]
+    assert report["query_ms_p50"] > 0
+    again = score_run(saved, load_dataset(catalog, queries))
+    assert again.means["ndcg@10"] == report["ndcg@10"]
+    assert [json.loads(line)["id"] for line in saved.read_text().splitlines()] == ["q1", "q2", "q3"]
+
+
+def test_people_get_means_with_intervals_kinds_and_times(run: Run, catalog: Path, queries: Path) -> None:
+    out = run("eval", "--catalog", catalog, "--queries", queries, "-k", 5).out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["recall@5", "1.000", "1.000", "to", "1.000"] in lines
+    assert "recall@10" not in out
+    assert any(line[:2] == ["direct", "2"] for line in lines)
+    assert "nothing fits: said of" in out
+    assert "ms (median)" in out
+
+
+def test_near_duplicates_add_a_column(run: Run, catalog: Path, queries: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "near.jsonl"
+    write(groups, [{"ids": ["mail__send_email", "mail__search_emails"]}])
+    done = run("eval", "--catalog", catalog, "--queries", queries, "--near-duplicates", groups)
+    assert "near" in done.out.splitlines()[1].split()
+
+
+@pytest.mark.parametrize("retriever", ["hybrid", "dense", "lexical"])
+def test_the_retriever_can_be_chosen(run: Run, catalog: Path, queries: Path, retriever: str) -> None:
+    done = run("eval", "--catalog", catalog, "--queries", queries, "--retriever", retriever, "--json")
+    assert done.json["retriever"] == retriever
+
+
+def test_what_cannot_be_evaluated_is_explained(
+    run: Run, catalog: Path, queries: Path, tmp_path: Path
+) -> None:
+    unknown = run("eval", "--catalog", catalog, "--queries", queries, "--retriever", "magic")
+    assert unknown.code == 2
+    assert "'magic'" in unknown.err
+    write(tmp_path / "bad.jsonl", [{"id": "q", "query": "x", "gold": ["nobody"]}])
+    bad = run("eval", "--catalog", catalog, "--queries", tmp_path / "bad.jsonl")
+    assert bad.code == 2
+    assert "'nobody'" in bad.err

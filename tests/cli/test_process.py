@@ -1,0 +1,99 @@
+"""What only a process of its own shows: start-up, pipes, encodings, signals, the real embedder."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import TOOLS
+
+HEAVY = ("faiss", "onnxruntime", "torch", "numpy", "pydantic", "jsonschema", "tiktoken", "bm25s", "httpx")
+
+
+def toolsearch(
+    *arguments: object, stdin: str = "", cache: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    known = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment}
+    if cache is not None:
+        known["TOOLSEARCH_CACHE_DIR"] = str(cache / "cache")
+    return subprocess.run(
+        [sys.executable, "-m", "toolsearch", *map(str, arguments)],
+        input=stdin,
+        env=known,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_command_line_imports_nothing_heavy() -> None:
+    code = f"import sys, toolsearch.cli; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_names_every_command_and_exit_code() -> None:
+    done = toolsearch("--help")
+    assert done.returncode == 0
+    for word in ("index", "search", "eval", "lint", "tokens", "demo", "catalog", "Exit codes"):
+        assert word in done.stdout
+    assert toolsearch("--version").stdout.startswith("toolsearch ")
+
+
+def test_a_usage_error_is_plain_and_exits_with_2() -> None:
+    for arguments in ((), ("nope",), ("search", "mail"), ("index", "build", "x", "-o", "y", "--kind", "z")):
+        done = toolsearch(*arguments)
+        assert done.returncode == 2
+        assert done.stdout == "" or not arguments
+        assert "Traceback" not in done.stderr
+
+
+def test_an_index_is_built_and_searched_with_the_embedder_of_the_package(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    built = toolsearch("index", "build", "-", "-o", index, "--json", stdin=json.dumps(TOOLS), cache=tmp_path)
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout)["embedder"].startswith("minilm")
+    found = toolsearch("search", "will it rain tomorrow?", "-i", index, "-k", 1, "--json", cache=tmp_path)
+    assert json.loads(found.stdout)["hits"][0]["name"] == "geo__get_weather"
+    assert toolsearch("index", "verify", index).returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes")
+def test_a_reader_that_leaves_ends_the_command_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps([{**TOOLS[0], "name": f"tool{i}"} for i in range(3000)]))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "toolsearch", "catalog", "convert", str(path), "--to", "mcp"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.wait() == 141
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_output_encoding_can_carry_any_catalog(tmp_path: Path, encoding: str) -> None:
+    tool = {**TOOLS[0], "server": "数据", "description": "日本の法令を検索します 🙂 é \ud800"}
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([tool]))
+    done = toolsearch("tokens", path, "--top", "0", PYTHONIOENCODING=encoding, LANG="C")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    converted = toolsearch("catalog", "convert", path, "--to", "own", PYTHONIOENCODING=encoding)
+    assert "日本の法令を検索します 🙂 é" in json.loads(converted.stdout)[0]["description"]
+
+
+def test_colours_are_left_out_where_nobody_wants_or_sees_them(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps(TOOLS))
+    assert "\x1b" not in toolsearch("tokens", path).stdout
+    assert "\x1b" not in toolsearch("tokens", path, NO_COLOR="1").stdout

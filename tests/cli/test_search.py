@@ -1,0 +1,146 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+def test_json_has_the_hits_best_first_and_what_they_cost(run: Run, index: Path) -> None:
+    done = run("search", "send an email", "-i", index, "--json")
+    found = done.json
+    assert found["query"] == "send an email"
+    best = found["hits"][0]
+    assert best["name"] == "mail__send_email"
+    assert best["raw_name"] == "send_email"
+    assert best["server"] == "mail"
+    assert best["description"] == "Send an email to one or more people."
+    assert best["tags"] == ["mail", "writing"]
+    scores = [hit["score"] for hit in found["hits"]]
+    assert scores == sorted(scores, reverse=True)
+    assert found["nothing_fits"] is False
+    assert found["took_ms"] > 0
+    assert "timings_ms" not in found
+    assert "channels" not in best
+    total = run("index", "info", index, "--json").json["tokens"]
+    assert found["returned_tokens"] + found["spared_tokens"] == total
+
+
+def test_several_queries_are_answered_as_one_list(run: Run, index: Path) -> None:
+    found = run("search", "send an email", "forecast of the weather", "-i", index, "-k", 2, "--json").json
+    assert found["query"] == ["send an email", "forecast of the weather"]
+    assert [(hit["name"], hit["query"]) for hit in found["hits"]] == [
+        ("mail__send_email", 0),
+        ("geo__get_weather", 1),
+    ]
+
+
+def test_queries_may_come_from_standard_input(run: Run, index: Path) -> None:
+    found = run("search", "-", "-i", index, "--json", stdin="send an email\n\nweather forecast\n").json
+    assert found["query"] == ["send an email", "weather forecast"]
+    assert run("search", "-", "-i", index, stdin="\n").code == 2
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 1), (3, 3), (100, 4)])
+def test_k_gives_exactly_so_many_as_far_as_there_are(run: Run, index: Path, k: int, n: int) -> None:
+    """(E133)"""
+    assert len(run("search", "email", "-i", index, "-k", k, "--json").json["hits"]) == n
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (("--server", "mail"), {"mail__send_email", "mail__search_emails"}),
+        (("--server", "mail", "--server", "geo", "--read-only"), {"mail__search_emails", "geo__get_weather"}),
+        (("--tag", "mail", "--exclude", "mail__send_email"), {"mail__search_emails"}),
+        (("--allow", "mail/*", "--deny", "*search*"), {"mail__send_email"}),
+        (("--allow", "nothing*"), set()),
+    ],
+)
+def test_filters_narrow_the_choice(run: Run, index: Path, options: tuple[str, ...], names: set[str]) -> None:
+    found = run("search", "email", "-i", index, "-k", 10, "--json", *options).json
+    assert {hit["name"] for hit in found["hits"]} == names
+
+
+def test_explain_shows_channels_and_stages(run: Run, index: Path) -> None:
+    found = run("search", "send an email", "-i", index, "--explain", "--json").json
+    assert set(found["hits"][0]["channels"]) == {"dense", "lexical", "name"}
+    assert found["timings_ms"]["total"] >= found["timings_ms"]["lexical"]
+    header, *_ = run("search", "send an email", "-i", index, "--explain").out.splitlines()
+    assert header.split() == ["tool", "server", "score", "name", "dense", "lexical", "description"]
+
+
+def test_people_get_a_table_and_the_tokens_that_are_spared(run: Run, index: Path) -> None:
+    found = run("search", "events create", "-i", index, "-k", 1, "--json").json
+    out = run("search", "events create", "-i", index, "-k", 1).out
+    name = found["hits"][0]["name"]
+    rank, shown, server, score, *description = out.splitlines()[1].split()
+    assert (rank, shown, server, score) == ("1", name, "cal", f"{found['hits'][0]['score']:.3f}")
+    assert description == ["Create", "an", "event", "in", "a", "calendar."]
+    whole = found["returned_tokens"] + found["spared_tokens"]
+    assert f"1 of 4 tools, {found['returned_tokens']} tokens instead of {whole}" in out
+
+
+def test_nothing_fits_is_said_plainly(run: Run, index: Path) -> None:
+    done = run("search", "zzz qqq", "-i", index)
+    assert done.code == 0
+    assert "Nothing fits" in done.out
+    assert run("search", "zzz qqq", "-i", index, "--json").json["nothing_fits"] is True
+
+
+def test_select_loads_by_name_and_tells_what_is_missing(run: Run, index: Path) -> None:
+    done = run("search", "select:mail__send_email,nope", "-i", index)
+    assert "mail__send_email" in done.out
+    assert "No tool is named 'nope'." in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("?!",), "has no word to search for"),
+        (("",), "has no word to search for"),
+        (("mail", "-k", "0"), "-k: must be greater than or equal to 1, not 0"),
+        (("mail", "-k", "-1"), "-k: must be greater than or equal to 1, not -1"),
+        (("mail", "--max-k", "5000"), "--max-k: must be less than or equal to 1000, not 5000"),
+        (tuple("abcdefghijklmnopq"), "QUERY: at most 16 at once"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_is_explained(
+    run: Run, index: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    """(E117, E119)"""
+    done = run("search", *arguments, "-i", index)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Error: ")
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_no_index_is_an_error_of_its_own(run: Run, tmp_path: Path) -> None:
+    done = run("search", "mail", "-i", tmp_path / "none", "--json")
+    assert (done.code, done.out) == (3, "")
+    assert "does not exist" in done.err
+
+
+def test_an_index_of_another_embedder_names_it_and_the_option(
+    run: Run, catalog: Path, tmp_path: Path
+) -> None:
+    """(E135)"""
+    folder = tmp_path / "other"
+    run("index", "build", catalog, "-o", folder, "--embedder", "hashing@128")
+    done = run("search", "mail", "-i", folder)
+    assert done.code == 3
+    assert "'hashing-v1@128'" in done.err
+    assert "--embedder" in done.err
+    assert run("search", "mail", "-i", folder, "--embedder", "hashing@64").code == 3
+    assert run("search", "mail", "-i", folder, "--embedder", "hashing@128").code == 0
+
+
+def test_text_of_a_tool_cannot_drive_the_terminal(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "evil.json"
+    path.write_text(
+        '[{"name": "evil", "description": "Wipes [bold]all[/] \\u001b[2J of it.", "input_schema": {}}]'
+    )
+    run("index", "build", path, "-o", tmp_path / "x")
+    out = run("search", "wipes all of it", "-i", tmp_path / "x", "-k", 1).out
+    assert "\x1b" not in out
+    assert "[bold]all[/]" in out

@@ -1,0 +1,54 @@
+"""The command `toolsearch`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from toolsearch.cli import catalogs, demo, evaluation, indexing, lint, search, tokens
+from toolsearch.cli.errors import EXIT_CODES, Commands
+
+app = typer.Typer(
+    name="toolsearch",
+    help="Find the tools that serve a request among many, and know what they cost.",
+    epilog=EXIT_CODES,
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(indexing.group, name="index")
+app.command("search", epilog=EXIT_CODES)(search.search)
+app.command("eval", epilog=EXIT_CODES)(evaluation.evaluate)
+app.command("lint", epilog=EXIT_CODES)(lint.lint)
+app.command("tokens", epilog=EXIT_CODES)(tokens.tokens)
+app.add_typer(catalogs.group, name="catalog")
+app.command("demo", epilog=EXIT_CODES)(demo.demo)
+
+
+def main() -> None:
+    """Run the command that the process was started with."""
+    app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("toolsearch")
+        except PackageNotFoundError:
+            number = "(from source, not installed)"
+        typer.echo(f"toolsearch {number}")
+        raise typer.Exit
+
+
+@app.callback()
+def _toolsearch(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    del version

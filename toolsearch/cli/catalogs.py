@@ -1,0 +1,75 @@
+"""Reading catalogs for all commands, and `toolsearch catalog`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from toolsearch.cli.errors import EXIT_CODES
+from toolsearch.cli.options import CatalogFiles, CatalogForm, Source, Strict
+from toolsearch.cli.output import say, show_json
+
+if TYPE_CHECKING:
+    from toolsearch.sources.files import LoadedCatalog, LoadIssue
+
+ISSUES_SHOWN = 20
+
+group = typer.Typer(help="Work on catalog files.", no_args_is_help=True, rich_markup_mode=None)
+
+
+def load_catalog(paths: Sequence[str], *, strict: bool = False, source: str = "") -> LoadedCatalog:
+    """The tools of `paths`; what was wrong with some of them goes to standard error.
+
+    Raises:
+        CatalogFileError, DefinitionError: as `read_catalog`; also where there is no tool at all.
+    """
+    from toolsearch.exceptions import CatalogFileError
+    from toolsearch.sources.files import read_catalog
+
+    loaded = read_catalog(*paths, strict=strict, source=source or None)
+    for issue in loaded.issues[:ISSUES_SHOWN]:
+        say(str(issue))
+    if len(loaded.issues) > ISSUES_SHOWN:
+        say(f"and {len(loaded.issues) - ISSUES_SHOWN} more; --json has all.")
+    if not loaded.catalog:
+        raise CatalogFileError(", ".join(paths), "there is no tool in it.")
+    return loaded
+
+
+def issue_json(issue: LoadIssue) -> dict[str, Any]:
+    """A load issue as JSON."""
+    return {
+        "path": issue.path,
+        "line": issue.line,
+        "tool": issue.tool,
+        "severity": issue.severity,
+        "reason": issue.reason,
+    }
+
+
+@group.command("convert", epilog=EXIT_CODES)
+def convert(
+    catalog: CatalogFiles,
+    to: Annotated[CatalogForm, typer.Option("--to", help="The form to write.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output."),
+    ] = None,
+    strict: Strict = False,
+    source: Source = "",
+) -> None:
+    """Write the tools of catalogs in another form, as JSON."""
+    from toolsearch.formats import write_tools
+
+    loaded = load_catalog(catalog, strict=strict, source=source)
+    written = write_tools(loaded.catalog.values(), to.format_name)
+    if output is None:
+        show_json(written)
+        return
+    text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    output.write_text(text, encoding="utf-8", errors="backslashreplace")
+    say(f"{output}: {len(loaded.catalog)} tools.")

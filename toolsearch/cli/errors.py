@@ -1,0 +1,91 @@
+"""What a failure says to people, and with which code the process ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import IntEnum
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from toolsearch.cli.output import be_lenient, say
+from toolsearch.exceptions import EmbeddingError, TokenizerError, ToolIndexError, ToolSearchError
+
+
+class ExitCode(IntEnum):
+    """How a command ended; 130 after an interrupt, 141 where nobody reads the output any more."""
+
+    OK = 0
+    FOUND = 1
+    BAD_INPUT = 2
+    NO_INDEX = 3
+    FAILED = 4
+
+
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  done, and something is wrong: lint found errors, an index is not what was written
+  2  the command line, a catalog, a query file or a request cannot be used
+  3  the index is missing, damaged, locked, or built by another embedder or release
+  4  an embedder, a tokenizer, the disk or the network failed"""
+
+
+class Commands(TyperGroup):
+    """A group of commands whose failures are one message on standard error and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        be_lenient()
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            say("Interrupted.")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # What is still buffered must go somewhere when the interpreter flushes it in the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(141) from None
+        except (ToolSearchError, OSError) as exc:
+            say(f"Error: {exc}")
+            raise typer.Exit(exit_code(exc)) from None
+        except ValueError as exc:
+            message = request_problem(exc)
+            if message is None:
+                raise
+            say(f"Error: {message}")
+            raise typer.Exit(ExitCode.BAD_INPUT) from None
+        return result
+
+
+def exit_code(error: ToolSearchError | OSError) -> ExitCode:
+    """The code for an error that was raised on purpose, or that the system reported."""
+    if isinstance(error, ToolIndexError):
+        return ExitCode.NO_INDEX
+    if isinstance(error, EmbeddingError | TokenizerError | OSError):
+        return ExitCode.FAILED
+    return ExitCode.BAD_INPUT
+
+
+def request_problem(error: ValueError) -> str | None:
+    """What is wrong with a request, in the words of the command line; None for any other error."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return None
+    problems = []
+    for fault in error.errors(include_url=False):
+        field = str(fault["loc"][0]) if fault["loc"] else ""
+        if fault["type"] == "too_long":
+            limits = fault["ctx"]
+            problems.append(f"{_OPTIONS.get(field, field)}: at most {limits['max_length']} at once")
+            continue
+        said = fault["msg"].replace("Input should", "must").removeprefix("Value error, ")
+        given = "" if field == "queries" else f", not {fault['input']!r:.60}"
+        problems.append(f"{_OPTIONS.get(field, field)}: {said}{given}")
+    return "; ".join(problems) + "."
+
+
+_OPTIONS = {"queries": "QUERY", "k": "-k", "max_k": "--max-k"}

@@ -1,0 +1,81 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+CatalogFiles: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CATALOG",
+        help="Catalog files or folders: JSON, JSON Lines or YAML in any known form; - is standard input.",
+        show_default=False,
+    ),
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
+EmbedderSpec: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--embedder",
+        metavar="ID",
+        help="default, st:NAME (sentence-transformers) or https://HOST/v1#MODEL (OpenAI-compatible).",
+        show_default=False,
+    ),
+]
+NoCache: TypeAlias = Annotated[bool, typer.Option("--no-cache", help="Do not keep vectors for later runs.")]
+Strict: TypeAlias = Annotated[
+    bool, typer.Option("--strict", help="End at the first definition that cannot be used.")
+]
+Source: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--source", metavar="NAME", help="Tool source of definitions that name none.", show_default=False
+    ),
+]
+IndexFolder: TypeAlias = Annotated[
+    Path, typer.Option("-i", "--index", metavar="DIR", help="The index folder.", show_default=False)
+]
+
+
+class Encoding(StrEnum):
+    """Tokenizers to count with."""
+
+    O200K = "o200k_base"
+    CL100K = "cl100k_base"
+
+
+class Form(StrEnum):
+    """Wire forms to count in."""
+
+    OPENAI = "openai"
+    OPENAI_RESPONSES = "openai-responses"
+    ANTHROPIC = "anthropic"
+
+
+class Kind(StrEnum):
+    """Ways to search vectors."""
+
+    AUTO = "auto"
+    FLAT = "flat"
+    HNSW = "hnsw"
+
+
+class CatalogForm(StrEnum):
+    """Forms to write catalogs in; each stands for one of `toolsearch.formats.FORMATS`."""
+
+    OWN = "own"
+    OPENAI = "openai"
+    OPENAI_RESPONSES = "openai-responses"
+    ANTHROPIC = "anthropic"
+    MCP = "mcp"
+    GEMINI = "gemini"
+    LANGCHAIN = "langchain"
+    PYDANTIC_AI = "pydantic-ai"
+
+    @property
+    def format_name(self) -> str:
+        return "openai_chat" if self is CatalogForm.OPENAI else self.value.replace("-", "_")

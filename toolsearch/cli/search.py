@@ -1,0 +1,109 @@
+"""`toolsearch search`: the tools that serve a request."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from toolsearch.cli.options import EmbedderSpec, IndexFolder, Json
+from toolsearch.cli.output import show_json
+from toolsearch.cli.results import result_json, show_result
+
+
+def search(
+    query: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY",
+            help="What the tool should do, or its name; each argument is one query. "
+            "With - they are the lines of standard input.",
+            show_default=False,
+        ),
+    ],
+    index: IndexFolder,
+    *,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", metavar="N", help="Exactly N tools, fit or not. Without it the scores decide."),
+    ] = None,
+    max_k: Annotated[int, typer.Option(metavar="N", help="The most tools where -k is not given.")] = 10,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the parts of each score and the time of each stage.")
+    ] = False,
+    server: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only tools of these servers.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only tools with one of these tags.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GLOB", help="Only tools whose name, or server/name, fits one of these."),
+    ] = None,
+    deny: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="No tools whose name, or server/name, fits.")
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Only tools that claim to change nothing.")
+    ] = False,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Leave these tools out, as already known.")
+    ] = None,
+    embedder: EmbedderSpec = "",
+    json: Json = False,
+) -> None:
+    """Find the tools that serve a request.
+
+    Several queries are answered as one list that is fair to each. "select:NAME,NAME" takes tools by name.
+    Options with NAME, TAG or GLOB may be given several times.
+    """
+    from toolsearch.cli.embedding import open_embedder_of
+    from toolsearch.index.tool_index import ToolIndex
+    from toolsearch.retrieval.base import SearchRequest
+    from toolsearch.retrieval.filters import allowed_rows
+    from toolsearch.retrieval.searcher import ToolSearcher
+
+    queries = _queries(query)
+    request = SearchRequest(
+        queries=queries,
+        k=k,
+        max_k=max_k,
+        sources=_set(server),
+        tags=_set(tag),
+        allow=tuple(allow) if allow else None,
+        deny=tuple(deny or ()),
+        read_only=read_only,
+        exclude=frozenset(exclude or ()),
+    )
+    chosen = open_embedder_of(index, embedder, cache=False).embedder
+    loaded = ToolIndex.load(index, chosen)
+    # So that the time of the search is not that of loading the model.
+    chosen.embed_queries(())
+    result = ToolSearcher(loaded, chosen).search(request)
+    if json:
+        show_json(result_json(queries, result, explain=explain))
+        return
+    allowed = allowed_rows(loaded, request)
+    n_tools = len(loaded) if allowed is None else int(allowed.sum())
+    show_result(result, n_tools=n_tools, explain=explain)
+
+
+def _queries(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The queries that are meant by the arguments, with the lines of standard input in place of ``-``."""
+    queries: list[str] = []
+    for argument in arguments:
+        if argument != "-":
+            queries.append(argument)
+            continue
+        lines = sys.stdin.buffer.read().decode("utf-8", "replace").splitlines()
+        queries += [line for line in lines if line.strip()]
+    if not queries:
+        raise typer.BadParameter("standard input holds no query.", param_hint="QUERY")
+    return tuple(queries)
+
+
+def _set(values: Sequence[str] | None) -> frozenset[str] | None:
+    return frozenset(values) if values else None
