@@ -87,6 +87,7 @@ def test_the_description_of_a_namespace_is_kept() -> None:
         ({"name": ["t"], "inputSchema": {}}, "needs a name"),
         ({"name": "a\ud800", "inputSchema": {}}, "lone surrogates"),
         ({"type": "function", "function": {"parameters": {}}}, "needs a name"),
+        ({"name": "t", "parameters": {"type": [{"type": "str"}]}}, "unknown type"),
         ({"name": "t", "server": 5, "input_schema": {}}, "its server must be a string"),
         ({"name": "t", "id": {"a": 1}, "input_schema": {}}, "its id must be a string"),
     ],

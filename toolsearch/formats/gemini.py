@@ -72,16 +72,18 @@ _SNAKE_CASE = {
 def _from_openapi(schema: JsonObject) -> JsonObject:
     """Gemini's spelling of a schema as JSON Schema's; what is JSON Schema already stays as it is."""
     result = {_SNAKE_CASE.get(key, key): value for key, value in schema.items()}
-    if result.get("type") in _TYPES or "any_of" in schema:
+    kind = result.get("type")
+    lower_case = kind.lower() if isinstance(kind, str) and kind in _TYPES else None
+    if lower_case or "any_of" in schema:
         result = {key: value for key, value in result.items() if value is not None}
-        if "type" in result:
-            result["type"] = result["type"].lower()
+    if lower_case:
+        result["type"] = lower_case
         for key in _COUNTS & result.keys():
             # ProtoJSON writes 64-bit integers as strings.
             if isinstance(result[key], str) and result[key].isdecimal():
                 result[key] = int(result[key])
-        if "type" in result and result.pop("nullable", False) is True:
-            result["type"] = [result["type"], "null"]
+        if result.pop("nullable", False) is True:
+            result["type"] = [lower_case, "null"]
     original = dict(result)
     for steps, part in subschemas(original):
         if isinstance(part, dict):

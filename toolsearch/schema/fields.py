@@ -12,6 +12,8 @@ MAX_FIELDS = 512
 _MAX_OPEN_REFS = 32
 _MAX_VISITS = 20_000
 
+_COMBINING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
+
 Refs: TypeAlias = tuple[str, ...]
 
 
@@ -74,6 +76,8 @@ class _Walk:
 
     def _alternatives(self, schema: Any, open_refs: Refs) -> list[tuple[JsonObject, Refs]]:
         """The schema and all that applies to the same value, itself first, none twice."""
+        if isinstance(schema, dict) and _COMBINING.isdisjoint(schema):
+            return [(schema, open_refs)]
         found: dict[int, tuple[JsonObject, Refs]] = {}
 
         def add(part: Any, refs: Refs) -> None:
