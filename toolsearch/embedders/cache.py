@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows
-from toolsearch.embedders.store import VectorStore
+from toolsearch.embedders.store import VectorStore, default_cache_path
 from toolsearch.exceptions import DimensionMismatchError, EmbedderUnavailableError, EmbeddingError
+
+__all__ = ["QUERIES_KEPT", "CachedEmbedder", "default_cache_path"]
 
 QUERIES_KEPT = 1024
 """Vectors of so many different queries stay in memory."""

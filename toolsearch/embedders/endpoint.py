@@ -65,7 +65,10 @@ class EmbeddingEndpoint:
         Raises:
             ValueError: `base_url` is no http or https URL.
         """
-        url = httpx.URL(base_url)
+        try:
+            url = httpx.URL(base_url)
+        except httpx.InvalidURL as exc:
+            raise ValueError(f"The endpoint's URL is invalid: {exc}") from exc
         path = url.path.rstrip("/").removesuffix("/embeddings")
         self._shown_url = str(url.copy_with(userinfo=b"", query=None, fragment=None, path=path))
         if url.scheme not in {"http", "https"} or not url.host:

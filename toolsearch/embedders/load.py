@@ -1,0 +1,72 @@
+"""Embedders by a short text, as the command line takes them."""
+
+from __future__ import annotations
+
+from toolsearch.embedders.base import Embedder
+from toolsearch.exceptions import EmbedderUnavailableError
+
+KNOWN_SPECS = (
+    "'default' (the bundled MiniLM), 'st:NAME' or 'st:NAME@COMMIT' or 'st:FOLDER' (sentence-transformers), "
+    "'https://HOST/v1#MODEL' (an OpenAI-compatible endpoint)"
+)
+
+
+def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embedder:
+    """The embedder that `spec` names; its model is loaded when it is first used.
+
+    - ``default`` or ``minilm``: the bundled all-MiniLM-L6-v2, also under its full id.
+    - ``st:NAME``, ``st:NAME@COMMIT``, ``st:FOLDER``: a sentence-transformers model from the hub, at a
+      commit, or from a folder.
+    - ``http://HOST/v1#MODEL``, ``https://HOST/v1#MODEL``: an OpenAI-compatible endpoint. Its key is read
+      from ``TOOLSEARCH_EMBEDDER_API_KEY``, for api.openai.com also from ``OPENAI_API_KEY``.
+
+    Prompts, prefixes and other settings need the classes themselves.
+
+    Args:
+        spec: One of the above.
+        threads: For the bundled embedder; None takes every processor.
+
+    Raises:
+        EmbedderUnavailableError: `spec` is none of these, or the bundled embedder of another release.
+    """
+    if spec in {"default", "minilm"} or spec.startswith("minilm-l6-int8@"):
+        return _bundled(spec, threads)
+    if spec.startswith("st:") and len(spec) > len("st:"):
+        return _sentence_transformers(spec.removeprefix("st:"))
+    if spec.startswith(("http://", "https://")):
+        return _http(spec)
+    raise EmbedderUnavailableError(f"Unknown embedder {spec!r}. Known are {KNOWN_SPECS}.")
+
+
+def _bundled(spec: str, threads: int | None) -> Embedder:
+    from toolsearch.embedders.bundled import BundledEmbedder
+
+    embedder = BundledEmbedder(threads=threads)
+    if "@" in spec and spec != embedder.id:
+        raise EmbedderUnavailableError(
+            f"Embedder {spec!r} is of another release; this one has {embedder.id!r}. "
+            "Rebuild the index, or install the release that built it."
+        )
+    return embedder
+
+
+def _sentence_transformers(model: str) -> Embedder:
+    from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
+
+    name, at, commit = model.rpartition("@")
+    if at and name:
+        return SentenceTransformerEmbedder(name, revision=commit)
+    return SentenceTransformerEmbedder(model)
+
+
+def _http(spec: str) -> Embedder:
+    from toolsearch.embedders.endpoint import EmbeddingEndpoint
+    from toolsearch.embedders.http import HttpEmbedder
+
+    url, _, model = spec.partition("#")
+    if not model:
+        raise EmbedderUnavailableError("An endpoint needs the name of a model: 'https://HOST/v1#MODEL'.")
+    try:
+        return HttpEmbedder(EmbeddingEndpoint(url, model))
+    except ValueError as exc:
+        raise EmbedderUnavailableError(f"The endpoint cannot be used: {exc}") from exc
