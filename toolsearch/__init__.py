@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolsearch.embedders.cache import CachedEmbedder
     from toolsearch.embedders.http import HttpEmbedder
     from toolsearch.embedders.load import load_embedder
-    from toolsearch.embedders.sentence_transformers import SentenceTransformersEmbedder
+    from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
     from toolsearch.evaluation.datasets import load_dataset
     from toolsearch.evaluation.runner import evaluate
     from toolsearch.exceptions import ToolSearchError
@@ -47,7 +47,7 @@ _MODULES = {
     "ScoredTool": "retrieval.base",
     "SearchRequest": "retrieval.base",
     "SearchResult": "retrieval.base",
-    "SentenceTransformersEmbedder": "embedders.sentence_transformers",
+    "SentenceTransformerEmbedder": "embedders.sentence_transformers",
     "Tool": "tool",
     "ToolDefinition": "tool",
     "ToolIndex": "index.tool_index",
@@ -80,7 +80,7 @@ __all__ = [
     "ScoredTool",
     "SearchRequest",
     "SearchResult",
-    "SentenceTransformersEmbedder",
+    "SentenceTransformerEmbedder",
     "Tool",
     "ToolDefinition",
     "ToolIndex",

@@ -1,0 +1,79 @@
+"""Every Python block and every `toolsearch` command of the docs runs as printed."""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for kind, body in FENCE.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+def ids(page: Path) -> str:
+    return page.name
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that looks like a checkout to the examples, and takes what they write."""
+    (tmp_path / "indexes").symlink_to(ROOT / "indexes", target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLSEARCH_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=ids)
+def test_the_python_blocks_of_a_page_run_one_after_the_other(page: Path, checkout: Path) -> None:
+    del checkout
+    shared: dict[str, object] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for number, block in enumerate(blocks(page, "python"), start=1):
+            exec(compile(block, f"{page.name}, block {number}", "exec"), shared)
+    assert len(shared) > 2
+
+
+def commands(page: Path) -> list[str]:
+    text = "".join(blocks(page, "sh")).replace("\\\n", " ")
+    return [line.strip() for line in text.splitlines() if re.match(r"\s*(\.venv/bin/)?toolsearch ", line)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=ids)
+def test_the_commands_of_a_page_run_one_after_the_other(page: Path, checkout: Path) -> None:
+    program = shlex.join([sys.executable, "-m", "toolsearch"])
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"}
+    for command in commands(page):
+        line = re.sub(r"(^|\| *)(\.venv/bin/)?toolsearch ", rf"\1{program} ", command)
+        line = line.replace("/tmp/", f"{checkout}/")
+        done = subprocess.run(
+            line, shell=True, check=False, capture_output=True, text=True, env=environment, cwd=checkout
+        )
+        # 1 tells of findings; anything above is a command that did not work.
+        assert done.returncode <= 1, f"{command}\n{done.stderr}"
+        assert done.stdout.strip() or done.stderr.strip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_ci_runs_the_command_that_the_readme_prints() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"<!-- test command -->\n```sh\n(.+)\n```", readme)
+    assert "python -m tests" in command
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "README.md" in script
+    assert "pytest" not in script
