@@ -1,7 +1,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import TOOLS, Run, write
+from toolsearch.exceptions import EmbedderUnavailableError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.sources.files import read_catalog
 from toolsearch.testing import HashingEmbedder
@@ -114,6 +117,29 @@ def test_verify_tells_an_intact_index_from_a_damaged_one(run: Run, index: Path) 
 
 def test_verify_of_no_index_is_another_matter(run: Run, tmp_path: Path) -> None:
     assert run("index", "verify", tmp_path / "none").code == 3
+
+
+def test_an_interrupt_ends_a_build_with_130_and_leaves_nothing(
+    run: Run, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: HashingEmbedder, texts: object, *, progress: object = None) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(HashingEmbedder, "embed_documents", interrupted)
+    done = run("index", "build", catalog, "-o", tmp_path / "x")
+    assert (done.code, done.out, done.err) == (130, "", "Interrupted.\n")
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_embedder_that_fails_is_a_failure_without_a_traceback(
+    run: Run, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: HashingEmbedder, texts: object, *, progress: object = None) -> None:
+        raise EmbedderUnavailableError("No model here.")
+
+    monkeypatch.setattr(HashingEmbedder, "embed_documents", failing)
+    done = run("index", "build", catalog, "-o", tmp_path / "x", "--no-cache")
+    assert (done.code, done.out, done.err) == (4, "", "Error: No model here.\n")
 
 
 def test_a_folder_with_other_content_is_left_alone(run: Run, catalog: Path, tmp_path: Path) -> None:

@@ -37,10 +37,7 @@ def check_self_retrieval(index: ToolIndex, embedder: Embedder) -> Iterator[Findi
         EmbeddingError: the embedder failed.
     """
     sentences = {row: first_sentence(index.tool(row).description) for row in range(len(index))}
-    asked = {
-        row: text for row, text in sentences.items() if len(text.split()) >= MIN_WORDS or not text.isascii()
-    }
-    asked = {row: text for row, text in asked.items() if text}
+    asked = {row: text for row, text in sentences.items() if _says_something(text)}
     if not asked:
         return
     vectors = embedder.embed_queries(list(asked.values()))
@@ -64,3 +61,8 @@ def first_sentence(description: str) -> str:
         return clean_query(text)[0]
     except SearchRequestError:
         return ""
+
+
+def _says_something(sentence: str) -> bool:
+    """Scripts without spaces between words are taken at their word."""
+    return len(sentence.split()) >= MIN_WORDS or (bool(sentence) and not sentence.isascii())

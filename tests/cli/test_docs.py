@@ -1,0 +1,41 @@
+"""docs/cli.md says what is so."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from toolsearch.cli.errors import ExitCode
+from toolsearch.lint import RULES
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\$ toolsearch (.+)$", TEXT, re.MULTILINE)
+
+
+def test_every_example_runs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "indexes").symlink_to(ROOT / "indexes")
+    monkeypatch.chdir(tmp_path)
+    assert len(COMMANDS) > 10
+    for command in COMMANDS:
+        done = run(*shlex.split(command))
+        assert (done.code, done.err.startswith("Error")) == (0, False), command
+
+
+def test_every_command_has_an_example() -> None:
+    shown = {" ".join(word for word in command.split()[:2]) for command in COMMANDS}
+    for name in ("index build", "index update", "index info", "index verify", "catalog convert", "demo"):
+        assert name in shown
+    assert {"search", "eval", "tokens", "lint"} <= {command.split()[0] for command in COMMANDS}
+
+
+def test_every_rule_is_listed_with_its_severity() -> None:
+    listed = dict(re.findall(r"^\| `([a-z-]+)` \| (error|warning|info)", TEXT, re.MULTILINE))
+    assert listed == {rule.code: rule.severity for rule in RULES}
+
+
+def test_every_exit_code_is_listed() -> None:
+    listed = {int(code) for code in re.findall(r"^\| ([0-4]) \|", TEXT, re.MULTILINE)}
+    assert listed == set(ExitCode)
