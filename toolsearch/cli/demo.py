@@ -22,7 +22,8 @@ def demo(json: Json = False) -> None:
     from toolsearch.sources.files import read_catalog
 
     catalog = read_catalog(demo_folder() / "catalog").catalog
-    embedder = open_embedder("", cache=True).embedder
+    opened = open_embedder("", cache=True)
+    embedder = opened.embedder
     started = time.perf_counter()
     with progress_bar("Embedding") as progress:
         index = build_index(catalog, embedder, progress=progress)
@@ -36,6 +37,7 @@ def demo(json: Json = False) -> None:
                 "tools": len(index),
                 "sources": len(catalog.sources),
                 "tokens": tokens,
+                "embedded": opened.n_embedded,
                 "index_s": round(took_s, 3),
                 "requests": [
                     {"shows": request.shows, **result_json(request.queries, result, explain=True)}
@@ -45,7 +47,8 @@ def demo(json: Json = False) -> None:
         )
         return
     show(
-        f"Indexed {len(index):,} tools of {len(catalog.sources)} servers in {took_s:.1f} s. "
+        f"Indexed {len(index):,} tools of {len(catalog.sources)} servers in {took_s:.1f} s, "
+        f"{opened.n_embedded:,} of them embedded just now. "
         f"All their definitions cost {tokens:,} tokens in every request to a model."
     )
     for request, result in zip(SHOWCASE, results, strict=True):
