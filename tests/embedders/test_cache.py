@@ -31,6 +31,14 @@ def test_rows_are_those_of_the_embedder_bit_for_bit_new_or_kept(path: Path) -> N
     assert (CachedEmbedder(HashingEmbedder(), path).embed_documents(texts[::-1]) == direct[::-1]).all()
 
 
+def test_without_a_path_the_users_cache_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLSEARCH_CACHE_DIR", str(tmp_path))
+    embedder = CachedEmbedder(HashingEmbedder())
+    embedder.embed_documents(["one"])
+    assert embedder.store.path == tmp_path / "embeddings.sqlite"
+    assert embedder.store.path.exists()
+
+
 def test_another_embedder_starts_anew(path: Path) -> None:
     CachedEmbedder(HashingEmbedder(64), path).embed_documents(["one"])
     other = HashingEmbedder(32)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolsearch.embedders.base import Embedder, Progress, Vectors
-from toolsearch.embedders.cache import CachedEmbedder, default_cache_path
+from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.embedders.load import load_embedder
 from toolsearch.exceptions import ToolIndexError
 from toolsearch.index.folder import read_manifest
@@ -59,7 +59,7 @@ def open_embedder(spec: str, *, cache: bool) -> OpenedEmbedder:
         EmbedderUnavailableError: there is none, or it cannot be loaded or reached.
     """
     model = CountingEmbedder(load_embedder(spec) if spec else load_embedder())
-    return OpenedEmbedder(CachedEmbedder(model, default_cache_path()) if cache else model, model)
+    return OpenedEmbedder(CachedEmbedder(model) if cache else model, model)
 
 
 def open_embedder_of(index: Path, spec: str, *, cache: bool) -> OpenedEmbedder:

@@ -27,18 +27,18 @@ class CachedEmbedder:
     is there for the next one. Several threads and processes may share the file.
     """
 
-    def __init__(self, embedder: Embedder, path: Path | str, *, batch_size: int = 512) -> None:
+    def __init__(self, embedder: Embedder, path: Path | str | None = None, *, batch_size: int = 512) -> None:
         """Opens nothing yet; the file is made when it is first needed.
 
         Args:
             embedder: Embeds what the file does not have.
-            path: The file, shared by any number of embedders; see `default_cache_path`.
+            path: The file, shared by any number of embedders; `default_cache_path` where none is given.
             batch_size: Texts in one call of `embedder`, and at most lost to an interrupt.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}, not at least 1.")
         self._embedder = embedder
-        self._store = VectorStore(path)
+        self._store = VectorStore(default_cache_path() if path is None else path)
         self._batch_size = batch_size
         self._queries: OrderedDict[str, Vectors] = OrderedDict()
         self._lock = threading.Lock()
