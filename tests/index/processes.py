@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
 
 from toolsearch.tokens import count_tokens
 
@@ -50,3 +52,36 @@ def die_at_step(step: int, *, delay_s: float = 0) -> None:
 
     countdown = iter(range(step - 1, -(10**9), -1))
     on_each_step(die)
+
+
+def keep_reading(read: Callable[[Path], object], path: Path, reads: Connection) -> None:
+    """Read again and again, and tell of each time; until there is nobody to tell."""
+    try:
+        while True:
+            reads.send(read(path))
+    except BrokenPipeError:
+        return
+
+
+def read_while_writing(
+    read: Callable[[Path], object], path: Path, write: Callable[[], object]
+) -> list[object]:
+    """What three processes read at `path`, each ten times, while this one writes without a pause."""
+    receivers, readers = [], []
+    for _ in range(3):
+        receiver, sender = processes.Pipe(duplex=False)
+        readers.append(processes.Process(target=keep_reading, args=(read, path, sender)))
+        readers[-1].start()
+        sender.close()
+        receivers.append(receiver)
+    found: list[list[object]] = [[], [], []]
+    while min(map(len, found)) < 10:
+        write()
+        for receiver, results in zip(receivers, found, strict=True):
+            while receiver.poll():
+                # A reader that failed closes its end, which is an EOFError here.
+                results.append(receiver.recv())
+    for receiver, reader in zip(receivers, readers, strict=True):
+        receiver.close()
+        reader.join()
+    return [result for results in found for result in results]

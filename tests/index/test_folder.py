@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.processes import die_at_step, on_each_step, processes, run
+from tests.index.processes import die_at_step, on_each_step, processes, read_while_writing, run
 from tests.index.support import contents
 from toolsearch.exceptions import (
     IndexDamagedError,
@@ -188,31 +189,11 @@ def test_a_first_writer_killed_at_any_step_leaves_no_index_or_the_new_one(tmp_pa
     assert set(outcomes) <= {"none", "new"}
 
 
-def read_until_told(path: Path, stop: Connection) -> None:
-    """Load again and again; report how often each text was seen."""
-    seen: dict[str, int] = {}
-    while not stop.poll():
-        text = load(path)
-        seen[text] = seen.get(text, 0) + 1
-    stop.send(seen)
-
-
 def test_readers_in_other_processes_see_whole_indexes_while_they_are_replaced(old: Path) -> None:
-    ends = [processes.Pipe() for _ in range(3)]
-    readers = [processes.Process(target=read_until_told, args=(old, theirs)) for _, theirs in ends]
-    for reader in readers:
-        reader.start()
-    for i in range(150):
-        save(old, ("old", "new", "newer")[i % 3])
-    totals = []
-    for ours, _ in ends:
-        ours.send("stop")
-        totals.append(ours.recv())
-    for reader in readers:
-        reader.join()
-    assert [reader.exitcode for reader in readers] == [0, 0, 0]
-    assert set().union(*totals) <= {"old", "new", "newer"}
-    assert all(len(total) > 1 for total in totals)
+    texts = itertools.cycle(("new", "newer", "old"))
+    found = read_while_writing(load, old, lambda: save(old, next(texts)))
+    assert set(found) <= {"old", "new", "newer"}
+    assert len(set(found)) > 1
 
 
 def test_a_reader_whose_snapshot_is_replaced_starts_again(old: Path) -> None:
