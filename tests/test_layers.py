@@ -13,12 +13,15 @@ LAYERS = {
             "exceptions naming",
             "tool",
             "schema",
-            "catalog document tokens",
+            "catalog document tokens messages",
             "formats",
             "sources embedders",
             "index",
             "retrieval",
-            "evaluation lint testing demo",
+            "chat",
+            "delivery session",
+            "advisors",
+            "router adapters telemetry evaluation lint testing demo",
             "cli",
         )
     )

@@ -1,0 +1,1 @@
+"""The chain around a model: the tool-calling loop, tool search, memory and approval."""

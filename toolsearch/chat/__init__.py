@@ -1,0 +1,1 @@
+"""Chat models behind one protocol, over HTTP: one provider a module."""

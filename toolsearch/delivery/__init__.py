@@ -1,0 +1,1 @@
+"""How discovered tools reach the model without breaking its prompt cache: one way a module."""

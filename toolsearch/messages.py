@@ -1,0 +1,120 @@
+"""Messages of a conversation, neutral between model providers; JSON both ways through pydantic."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from toolsearch.tool import JsonObject
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TextPart(_Value):
+    """A piece of text."""
+
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class ImagePart(_Value):
+    """A picture: base64 `data` of `media_type`, or a `url`; one of the two."""
+
+    kind: Literal["image"] = "image"
+    media_type: str = "image/png"
+    data: str = ""
+    url: str = ""
+
+    @classmethod
+    def of(cls, content: bytes, media_type: str = "image/png") -> ImagePart:
+        return cls(media_type=media_type, data=base64.b64encode(content).decode())
+
+
+class OpaquePart(_Value):
+    """What one provider said and wants back unchanged, such as reasoning or a native search block.
+
+    Sent back to `provider` as it came, and left out for any other.
+    """
+
+    kind: Literal["opaque"] = "opaque"
+    provider: str
+    data: JsonObject
+
+
+class ToolCall(_Value):
+    """A call that the model asks for; `arguments` is JSON text as the model wrote it."""
+
+    kind: Literal["tool_call"] = "tool_call"
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+ContentPart: TypeAlias = Annotated[TextPart | ImagePart, Field(discriminator="kind")]
+AssistantPart: TypeAlias = Annotated[TextPart | OpaquePart | ToolCall, Field(discriminator="kind")]
+
+
+class SystemMessage(_Value):
+    role: Literal["system"] = "system"
+    text: str
+
+
+class UserMessage(_Value):
+    role: Literal["user"] = "user"
+    content: tuple[ContentPart, ...]
+
+    @classmethod
+    def of(cls, text: str) -> UserMessage:
+        return cls(content=(TextPart(text=text),))
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.content if isinstance(part, TextPart))
+
+
+class AssistantMessage(_Value):
+    """What the model answered, its parts in the order that it gave them."""
+
+    role: Literal["assistant"] = "assistant"
+    content: tuple[AssistantPart, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.content if isinstance(part, TextPart))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.content if isinstance(part, ToolCall))
+
+
+class ToolMessage(_Value):
+    """The result of one tool call.
+
+    Attributes:
+        discovered: Public names of the tools that this result made known, in order; what a provider with
+            native tool search is sent as references. Only the built-in search sets it.
+        structured: The result as JSON, where the tool gave one; not sent to the model.
+    """
+
+    role: Literal["tool"] = "tool"
+    call_id: str
+    name: str
+    content: tuple[ContentPart, ...] = ()
+    is_error: bool = False
+    discovered: tuple[str, ...] = ()
+    structured: Any = None
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.content if isinstance(part, TextPart))
+
+
+Message: TypeAlias = Annotated[
+    SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")
+]
+MESSAGES: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+"""Reads and writes a conversation as JSON: ``MESSAGES.validate_json``, ``MESSAGES.dump_json``."""
