@@ -1,4 +1,4 @@
-"""Stand-ins for models, for the tests of this package and of its users; nothing in it imports them."""
+"""Embedders without a model: real geometry, or failure as told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stand-ins have real geometry and fail only as told."""
+"""The stand-ins for embedders have real geometry and fail only as told."""
 
 import subprocess
 import sys
