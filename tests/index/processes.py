@@ -75,13 +75,15 @@ def read_while_writing(
         sender.close()
         receivers.append(receiver)
     found: list[list[object]] = [[], [], []]
-    while min(map(len, found)) < 10:
-        write()
-        for receiver, results in zip(receivers, found, strict=True):
-            while receiver.poll():
-                # A reader that failed closes its end, which is an EOFError here.
-                results.append(receiver.recv())
-    for receiver, reader in zip(receivers, readers, strict=True):
-        receiver.close()
-        reader.join()
+    try:
+        while min(map(len, found)) < 10:
+            write()
+            for receiver, results in zip(receivers, found, strict=True):
+                while receiver.poll():
+                    # A reader that failed has closed its end, which is an EOFError here.
+                    results.append(receiver.recv())
+    finally:
+        for receiver, reader in zip(receivers, readers, strict=True):
+            receiver.close()
+            reader.join()
     return [result for results in found for result in results]
