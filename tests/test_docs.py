@@ -54,8 +54,8 @@ def test_the_commands_of_a_page_run_one_after_the_other(page: Path, checkout: Pa
     program = shlex.join([sys.executable, "-m", "toolsearch"])
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "120"}
     for command in commands(page):
-        line = re.sub(r"(^|\| *)(\.venv/bin/)?toolsearch ", rf"\1{program} ", command)
-        line = line.replace("/tmp/", f"{checkout}/")
+        line = command.replace("/tmp/", f"{checkout}/")
+        line = re.sub(r"(^|\| *)(\.venv/bin/)?toolsearch ", rf"\1{program} ", line)
         done = subprocess.run(
             line, shell=True, check=False, capture_output=True, text=True, env=environment, cwd=checkout
         )

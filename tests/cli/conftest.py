@@ -73,7 +73,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         return HashingEmbedder(int(spec.partition("@")[2] or 256))
 
     monkeypatch.setattr(embedding, "load_embedder", load)
-    monkeypatch.setattr(embedding, "default_cache_path", lambda: tmp_path / "vectors.db")
+    monkeypatch.setenv("TOOLSEARCH_CACHE_DIR", str(tmp_path / "cache"))
 
     def run(*arguments: object, stdin: str = "") -> Outcome:
         done = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, catch_exceptions=False)
