@@ -79,6 +79,8 @@ class ChatResponse:
         finish_reason: Why it ended.
         usage: Tokens; summed over the rounds for a run.
         model: As the provider names it.
+        offered: What may run for the calls of this answer. Where the chain meets the model it is set to the
+            tools of the request that the model saw, after every advisor; an advisor may add to it.
         metadata: Of the advisors: limits, receipts, results returned directly.
     """
 
@@ -86,6 +88,7 @@ class ChatResponse:
     finish_reason: FinishReason = "stop"
     usage: Usage = field(default_factory=Usage)
     model: str = ""
+    offered: tuple[Tool, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
