@@ -29,6 +29,12 @@ ToolSearchError
 │   │   └── ContextTooLongError   the conversation and its tools do not fit the model
 │   └── MalformedAnswerError      it answered something that is no answer
 ├── TokenizerError                a tokenizer that cannot be loaded
+├── ToolCallError                 a tool call that failed; its text is meant for the model
+│   ├── ToolArgumentsError        its arguments were not accepted, so nothing ran
+│   ├── ToolRetry                 the tool asks the model to try again in another way
+│   └── ToolFailed                the tool failed, and says why
+│       └── ToolTimeoutError      it took longer than it may
+├── ToolResultError               a tool returned what cannot be sent to a model
 └── EvaluationError               queries, qrels or a run that cannot be scored
 """
 
@@ -287,6 +293,65 @@ class ContextTooLongError(BadRequestError):
 
 class MalformedAnswerError(ChatModelError):
     """The provider answered something that is no answer, or broke off in the middle of one."""
+
+
+class ToolCallError(ToolSearchError):
+    """A tool call that failed; its text is meant for the model, so it holds no secrets."""
+
+
+class ToolArgumentsError(ToolCallError, ValueError):
+    """The arguments of a call were not accepted, so nothing ran.
+
+    Attributes:
+        tool: The tool's public name; empty where only the text of the arguments is known.
+        problems: One sentence each: which argument, and why.
+    """
+
+    def __init__(self, tool: str, problems: tuple[str, ...]) -> None:
+        self.tool = tool
+        self.problems = problems
+        of = f" of {tool!r}" if tool else ""
+        super().__init__(
+            f"The arguments{of} were not accepted and nothing was run. {' '.join(problems)} "
+            "Call it again with corrected arguments."
+        )
+
+
+class ToolRetry(ToolCallError):  # noqa: N818 - it asks for something rather than telling of a fault
+    """Raised by a tool to have the model try again; `message` tells the model what to do differently."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        super().__init__(message)
+
+
+class ToolFailed(ToolCallError):  # noqa: N818 - named like `ToolRetry`, beside which it stands in user code
+    """Raised by a tool that cannot do what was asked; `message` tells the model why."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        super().__init__(message)
+
+
+class ToolTimeoutError(ToolFailed):
+    """A call took longer than `timeout_s`; what a thread had begun may still be going on."""
+
+    def __init__(self, tool: str, timeout_s: float) -> None:
+        self.tool = tool
+        self.timeout_s = timeout_s
+        super().__init__(f"{tool!r} gave no result within {timeout_s:g} s.")
+
+
+class ToolResultError(ToolSearchError, TypeError):
+    """A tool returned what cannot be sent to a model; `tool` names it."""
+
+    def __init__(self, tool: str, reason: str) -> None:
+        self.tool = tool
+        self.reason = reason
+        super().__init__(
+            f"Tool {tool!r} returned {reason}. Return text, JSON-like values or a ToolResult, "
+            "or give the tool a result_converter."
+        )
 
 
 class EvaluationError(ToolSearchError, ValueError):

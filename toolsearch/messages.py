@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -56,6 +57,31 @@ class ToolCall(_Value):
 
 ContentPart: TypeAlias = Annotated[TextPart | ImagePart, Field(discriminator="kind")]
 AssistantPart: TypeAlias = Annotated[TextPart | OpaquePart | ToolCall, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a tool answered, as it is sent to the model.
+
+    Attributes:
+        content: Text and pictures, in order.
+        is_error: Tells the model that the call failed.
+        structured: The result as JSON, for programs; not sent to the model.
+        discovered: Public names of tools that the result made known; only the built-in search sets it.
+    """
+
+    content: tuple[ContentPart, ...]
+    is_error: bool = False
+    structured: Any = None
+    discovered: tuple[str, ...] = ()
+
+    @classmethod
+    def text(cls, text: str, *, structured: Any = None) -> ToolResult:
+        return cls((TextPart(text=text),), structured=structured)
+
+    @classmethod
+    def error(cls, text: str) -> ToolResult:
+        return cls((TextPart(text=text),), is_error=True)
 
 
 class SystemMessage(_Value):

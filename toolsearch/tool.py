@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -35,6 +35,27 @@ class ToolDefinition(BaseModel):
     title: str = ""
 
 
+@dataclass(frozen=True)
+class ToolContext:
+    """What a running tool may know of the conversation. Never in a schema, never sent to a model.
+
+    Attributes:
+        session_id: The conversation; empty for none.
+        call_id: The model's id of this call.
+        tenant: On whose behalf; empty where there is only one.
+        state: Whatever the program hands to its tools.
+    """
+
+    session_id: str = ""
+    call_id: str = ""
+    tenant: str = ""
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+ToolInvocation: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[Any]]
+"""Runs a tool: ``await call(arguments, context)`` gives a `messages.ToolResult`, or what can be made one."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tool:
     """A tool as its source lists it. Its public name is `definition.name`, derived and never stored.
@@ -53,7 +74,8 @@ class Tool:
         read_only, destructive: What the source claims; None where it says nothing.
         return_direct: The result goes to the caller, not back to the model.
         meta: Whatever else the source said, kept for writing the tool back.
-        call: How to run it; None for a tool that is only known by its definition.
+        call: How to run it; None for a tool that is only known by its definition. Arguments that do not fit
+            raise `ToolArgumentsError` before anything runs.
     """
 
     raw_name: str
@@ -70,7 +92,7 @@ class Tool:
     destructive: bool | None = None
     return_direct: bool = False
     meta: JsonObject = field(default_factory=dict)
-    call: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
+    call: ToolInvocation | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def name(self) -> str:
