@@ -35,7 +35,7 @@ from toolsearch.index.lexical import LexicalIndex
 from toolsearch.retrieval.cut import MARGIN, MIN_K
 from toolsearch.retrieval.fusion import LEXICAL_WEIGHT, dense_weight
 from toolsearch.retrieval.searcher import NOTHING_FITS_BELOW
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 TABLES_FOLDER = RESULTS / "tables"
 

@@ -16,7 +16,7 @@ from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import SearchRequestError
 from toolsearch.naming import split_words
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 RRF_K0 = 60
 RRF_DEPTH = 100

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from toolsearch.document import MAX_DESCRIPTION, MAX_PARAMETER_DESCRIPTION, MAX_PARAMETERS, MAX_VALUES
 from toolsearch.naming import split_words
 from toolsearch.schema import parameter_fields
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def _plain(tool: Tool) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 
 def describe_machine() -> JsonObject:

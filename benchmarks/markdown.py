@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 
 def prose(text: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from toolsearch.evaluation.datasets import Dataset
 from toolsearch.evaluation.retrievers import make_retriever
 from toolsearch.naming import SEPARATOR, split_words
 from toolsearch.retrieval.base import SearchRequest
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 PER_SET = 100
 

@@ -10,7 +10,7 @@ import matplotlib as mpl
 
 from benchmarks.data import BENCH_PREFIX, REPOSITORY
 from benchmarks.results import REFERENCE
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 mpl.use("Agg")
 

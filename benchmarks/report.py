@@ -17,7 +17,7 @@ from benchmarks.data import BENCH_PREFIX, REPOSITORY
 from benchmarks.markdown import cell, machine_line, prose, table
 from benchmarks.report_scale import scale_section
 from benchmarks.results import QUALITY, REFERENCE, RESULTS, read_results
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 REPORT = REPOSITORY / "docs" / "benchmarks.md"
 

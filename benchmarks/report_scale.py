@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.markdown import cell, machine_line, prose, table
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 
 def scale_section(scale: JsonObject) -> Iterator[str]:

@@ -10,7 +10,7 @@ from benchmarks.data import BENCH_PREFIX
 from benchmarks.machine import describe_machine
 from toolsearch.evaluation.bootstrap import Interval, mean_over_sets
 from toolsearch.evaluation.report import EvaluationReport, measured_versions
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 RESULTS = Path(__file__).with_name("results")
 QUALITY = RESULTS / "quality"

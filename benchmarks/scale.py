@@ -29,7 +29,7 @@ from benchmarks.loaders.records import write_folder
 from benchmarks.machine import describe_machine
 from benchmarks.results import RESULTS
 from toolsearch.evaluation.report import measured_versions
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 SIZES = (1000, 10_000, 50_000)
 DOCUMENT_TOKENS = 64

@@ -22,7 +22,7 @@ from toolsearch.retrieval.base import SearchRequest
 from toolsearch.retrieval.calibration import calibrate
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.sources.files import read_catalog
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 HEAVY = ("faiss", "onnxruntime", "torch", "tiktoken", "tokenizers", "bm25s", "fastapi", "mcp")
 WARM_UP = 20

@@ -1,7 +1,7 @@
 """The embedded text says what a tool does, on one line and within bounds."""
 
 from toolsearch.document import MAX_DESCRIPTION, MAX_PARAMETERS, render_document
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def test_the_document_holds_source_name_description_and_parameters() -> None:

@@ -11,8 +11,8 @@ LAYERS = {
     for layer, names in enumerate(
         (
             "exceptions naming",
-            "tool",
-            "schema",
+            "tools",
+            "schema tool",
             "catalog document tokens messages",
             "formats",
             "sources embedders",

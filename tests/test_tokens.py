@@ -18,7 +18,7 @@ import pytest
 from toolsearch import tokens
 from toolsearch.exceptions import TokenizerError
 from toolsearch.tokens import catalog_tokens, count_tokens, definition_tokens, wire_json
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 

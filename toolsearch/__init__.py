@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from toolsearch.retrieval.searcher import ToolSearcher
     from toolsearch.sources.files import LoadedCatalog, read_catalog
     from toolsearch.tokens import catalog_tokens, count_tokens
-    from toolsearch.tool import Tool, ToolDefinition
+    from toolsearch.tools import Tool, ToolDefinition
 
 _MODULES = {
     "BundledEmbedder": "embedders.bundled",
@@ -48,8 +48,8 @@ _MODULES = {
     "SearchRequest": "retrieval.base",
     "SearchResult": "retrieval.base",
     "SentenceTransformerEmbedder": "embedders.sentence_transformers",
-    "Tool": "tool",
-    "ToolDefinition": "tool",
+    "Tool": "tools",
+    "ToolDefinition": "tools",
     "ToolIndex": "index.tool_index",
     "ToolSearchError": "exceptions",
     "ToolSearcher": "retrieval.searcher",

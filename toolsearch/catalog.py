@@ -10,7 +10,7 @@ from functools import cached_property
 
 from toolsearch.exceptions import DuplicateToolError, ReservedNameError, UnknownToolError
 from toolsearch.naming import RESERVED_NAMES, variant_of
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 
 class Catalog(Mapping[str, Tool]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolsearch.naming import split_words
 from toolsearch.schema import parameter_fields
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 DOCUMENT_VERSION = 1
 """Raised whenever `render_document` gives another text for some tool: every index must then be rebuilt."""

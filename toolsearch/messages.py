@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 
 class _Value(BaseModel):

@@ -20,7 +20,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolsearch.exceptions import TokenizerError
-from toolsearch.tool import JsonObject, Tool, ToolDefinition
+from toolsearch.tools import JsonObject, Tool, ToolDefinition
 
 if TYPE_CHECKING:
     import tiktoken

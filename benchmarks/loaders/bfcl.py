@@ -28,7 +28,7 @@ from pathlib import Path
 from benchmarks.loaders.records import as_dataset, write_folder
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
 from toolsearch.exceptions import EvaluationError
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 REQUIREMENT = "bfcl-eval==2026.3.23"
 ANSWERED = (

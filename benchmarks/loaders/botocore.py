@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.loaders.records import as_dataset, write_folder
 from toolsearch.catalog import Catalog
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 MAX_DESCRIPTION = 1000
 MAX_PARAMETER_DESCRIPTION = 200

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolsearch.evaluation.datasets import BenchQuery, Dataset, load_dataset_folder
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 
 def write_folder(

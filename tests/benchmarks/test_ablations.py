@@ -18,7 +18,7 @@ from toolsearch.retrieval.base import SearchRequest
 from toolsearch.retrieval.cut import MARGIN, adaptive_k
 from toolsearch.retrieval.fusion import LEXICAL_WEIGHT
 from toolsearch.testing import HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 DATASET = make_dataset(
     "office",

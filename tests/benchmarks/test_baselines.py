@@ -11,7 +11,7 @@ from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Progress, Vectors
 from toolsearch.exceptions import SearchRequestError
 from toolsearch.retrieval.base import Retriever, SearchRequest
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 CATALOG = Catalog(
     [

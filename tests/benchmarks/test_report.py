@@ -13,7 +13,7 @@ from toolsearch.catalog import Catalog
 from toolsearch.evaluation.datasets import BenchQuery, make_dataset
 from toolsearch.evaluation.report import EvaluationReport
 from toolsearch.evaluation.runner import score_run
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 CATALOG = Catalog(Tool(raw_name=name) for name in "abcdef")
 

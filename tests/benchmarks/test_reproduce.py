@@ -15,7 +15,7 @@ from toolsearch.evaluation.datasets import BenchQuery, make_dataset
 from toolsearch.evaluation.report import EvaluationReport
 from toolsearch.evaluation.runner import score_run
 from toolsearch.exceptions import EvaluationError
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 TOOLS = {"send_mail": "Sends a letter.", "read_mail": "Shows letters.", "pay": "Moves money."}
 

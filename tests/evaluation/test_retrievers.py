@@ -16,7 +16,7 @@ from toolsearch.evaluation.runner import evaluate
 from toolsearch.exceptions import EvaluationError
 from toolsearch.retrieval.base import SearchRequest
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 THINGS = ("invoice", "meeting", "ticket", "photo", "contract", "song", "route", "parcel", "room", "recipe")
 VERBS = ("create", "delete", "list", "share")

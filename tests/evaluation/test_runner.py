@@ -14,7 +14,7 @@ from toolsearch.evaluation.datasets import BenchQuery, Dataset, make_dataset
 from toolsearch.evaluation.runner import evaluate, score_run
 from toolsearch.exceptions import EmbeddingError, EvaluationError
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 CATALOG = Catalog(Tool(raw_name=name, meta={"id": f"set:{name}"}) for name in "abcdefghijkl")
 

@@ -11,7 +11,7 @@ import pytest
 
 from toolsearch.exceptions import DuplicateToolError
 from toolsearch.formats import FORMATS, read_tools, write_tools
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 SCHEMA = {
     "type": "object",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toolsearch.catalog import tool_record
 from toolsearch.exceptions import DefinitionError, SchemaError
 from toolsearch.formats import read_entries, read_tools, write_tools
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 MCP_TOOL = {"name": "t", "inputSchema": SCHEMA}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def some_tools(n: int, *, version: int = 1, sources: Sequence[str] = ("mail", "files", "")) -> list[Tool]:

@@ -12,7 +12,7 @@ import pytest
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
 from toolsearch.index.lexical import FIELDS, PAIR_WEIGHT, LexicalIndex, lexical_fields
 from toolsearch.index.text import is_word, tokenize
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 WORDS = [
     "alpha",

@@ -18,7 +18,7 @@ from toolsearch.index import store
 from toolsearch.index.columns import ToolColumns
 from toolsearch.index.store import OverlaidTools, StoredTools, tool_line, write_tools
 from toolsearch.tokens import definition_tokens
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 TEXT = st.text(max_size=20)
 JSON = st.recursive(

@@ -35,7 +35,7 @@ from toolsearch.index.folder import save_folder
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from toolsearch.lint.descriptions import (
 )
 from toolsearch.lint.stuffing import check_repetition
 from toolsearch.tokens import definition_tokens
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import hashlib
 import pytest
 
 from toolsearch.lint.hidden_text import check_hidden_text
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 BLOB = base64.b64encode(hashlib.sha512(b"seed").digest() * 2).decode()
 

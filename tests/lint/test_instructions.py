@@ -1,7 +1,7 @@
 import pytest
 
 from toolsearch.lint.instructions import check_instructions
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def codes(description: str) -> list[str]:

@@ -8,7 +8,7 @@ from toolsearch.index.tool_index import ToolIndex
 from toolsearch.lint import RULES, SEVERITIES, lint_catalog
 from toolsearch.sources.files import read_catalog
 from toolsearch.testing import HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def test_every_rule_has_a_code_of_its_own() -> None:

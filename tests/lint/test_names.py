@@ -1,6 +1,6 @@
 from toolsearch.catalog import Catalog
 from toolsearch.lint.names import check_names
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def found(*tools: Tool) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from toolsearch.catalog import Catalog
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.lint.self_retrieval import check_self_retrieval, first_sentence
 from toolsearch.testing import HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from toolsearch.lint.similar import (
     near_duplicates,
 )
 from toolsearch.testing import HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def tool(name: str, description: str, source: str = "s") -> Tool:

@@ -11,7 +11,7 @@ from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.building import build_index
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.testing import HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 OFFICE = (
     Tool(raw_name="send_email", source="mail", description="Send an email message.", tags=("mail",)),

@@ -23,7 +23,7 @@ from toolsearch.retrieval.building import build_index
 from toolsearch.retrieval.fusion import LEXICAL_WEIGHT, NAME_WEIGHT
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def test_the_right_tool_comes_first() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolsearch.testing import assert_schemas_match
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 ADD = Tool(
     raw_name="add",

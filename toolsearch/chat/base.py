@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from toolsearch.messages import AssistantMessage, Message
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 FinishReason: TypeAlias = Literal[
     "stop", "length", "tool_calls", "content_filter", "return_direct", "limit", "paused", "error"

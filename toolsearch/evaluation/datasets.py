@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 from toolsearch.catalog import Catalog
 from toolsearch.exceptions import EvaluationError
 from toolsearch.sources.files import read_catalog
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 
 @dataclass(frozen=True)

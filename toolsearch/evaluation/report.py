@@ -17,7 +17,7 @@ from toolsearch.evaluation import metrics
 from toolsearch.evaluation.bootstrap import Interval, bootstrap_intervals
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
 from toolsearch.exceptions import EvaluationError
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 # The packages whose release can change a ranking or a time.
 _MEASURED_PACKAGES = (

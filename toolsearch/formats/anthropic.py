@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
 from toolsearch.formats.openai_responses import defer_loading_for
 from toolsearch.formats.own import OWN_KEYS
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 NAME = "anthropic"
 

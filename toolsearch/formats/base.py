@@ -11,7 +11,7 @@ from toolsearch.exceptions import DefinitionError, SchemaError
 from toolsearch.naming import variant_of
 from toolsearch.schema import check_schema
 from toolsearch.schema.keywords import is_json, is_text
-from toolsearch.tool import JsonObject, Tool, empty_schema
+from toolsearch.tools import JsonObject, Tool, empty_schema
 
 JsonValue: TypeAlias = Any
 """None, a boolean, number, string, list or string-keyed dict of these."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from toolsearch.formats.base import SCHEMA_KEYS
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 Path: TypeAlias = tuple[str | int, ...]
 

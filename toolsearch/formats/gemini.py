@@ -22,7 +22,7 @@ from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading
 from toolsearch.schema import inline_refs
 from toolsearch.schema.keywords import subschemas
 from toolsearch.schema.refs import put
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 NAME = "gemini"
 

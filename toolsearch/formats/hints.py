@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolsearch.schema.keywords import is_text
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 ALWAYS_LOAD = "anthropic/alwaysLoad"
 SEARCH_HINT = "anthropic/searchHint"

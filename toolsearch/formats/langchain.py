@@ -19,7 +19,7 @@ from toolsearch.formats.base import (
     form_meta,
 )
 from toolsearch.formats.hints import Hints, annotations_for, meta_for
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 NAME = "langchain"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 NAME = "openai_responses"
 

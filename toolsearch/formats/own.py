@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from toolsearch.catalog import tool_record
 from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading
 from toolsearch.schema.keywords import is_json
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 OWN_KEYS = frozenset(
     {

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
 from toolsearch.formats.hints import Hints, annotations_for, meta_for
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 NAME = "pydantic_ai"
 

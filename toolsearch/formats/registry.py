@@ -17,7 +17,7 @@ from toolsearch.formats.openai_chat import OPENAI_CHAT
 from toolsearch.formats.openai_responses import OPENAI_RESPONSES
 from toolsearch.formats.own import OWN
 from toolsearch.formats.pydantic_ai import PYDANTIC_AI
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 _IN_ORDER_OF_DETECTION = (
     OPENAI_CHAT,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from toolsearch.catalog import tool_digest
 from toolsearch.index.store import tool_line
 from toolsearch.tokens import definition_tokens
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 TEXTS_FILE = "columns.json"
 FACTS_FILE = "columns.npy"

@@ -17,7 +17,7 @@ from toolsearch.exceptions import IndexDamagedError, IndexFormatError
 from toolsearch.index.postings import Floats, Postings, collect, term
 from toolsearch.index.text import is_word, tokenize
 from toolsearch.schema import parameter_fields
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 K1 = 1.5
 B = 0.75

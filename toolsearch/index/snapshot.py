@@ -16,7 +16,7 @@ from toolsearch.index.lexical import LexicalIndex
 from toolsearch.index.manifest import Manifest
 from toolsearch.index.store import TOOLS_FILE, StoredTools, write_tools
 from toolsearch.index.vectors import VectorIndex
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 CALIBRATION_FILE = "calibration.json"
 

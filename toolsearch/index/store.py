@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from toolsearch.catalog import tool_from_record, tool_record
 from toolsearch.exceptions import IndexDamagedError
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 TOOLS_FILE = "tools.jsonl"
 OFFSETS_FILE = "tools.offsets.npy"

@@ -29,7 +29,7 @@ from toolsearch.index.names import NameIndex
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.store import OverlaidTools, tool_line
 from toolsearch.index.vectors import VectorIndex
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from toolsearch.document import MAX_DESCRIPTION
 from toolsearch.lint.finding import Finding, Rule, shortened
 from toolsearch.naming import split_words
 from toolsearch.tokens import definition_tokens
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 MIN_WORDS = 3
 MAX_CHARACTERS = 2000

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from toolsearch.lint.finding import Finding, Rule
 from toolsearch.lint.texts import quoted, tool_texts
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 HIDDEN_TEXT = Rule(
     code="hidden-text",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from toolsearch.lint.finding import Finding, Rule
 from toolsearch.lint.texts import quoted, tool_texts
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 OVERRIDE = Rule(
     code="instruction-override",

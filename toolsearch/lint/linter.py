@@ -19,7 +19,7 @@ from toolsearch.lint import (
 )
 from toolsearch.lint.finding import Finding, Rule, in_order
 from toolsearch.sources.files import LoadIssue
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 RULES: tuple[Rule, ...] = (
     load_issues.DEFINITION_UNUSABLE,

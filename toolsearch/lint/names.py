@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from toolsearch.catalog import Catalog
 from toolsearch.lint.finding import Finding, Rule, shortened
 from toolsearch.naming import MAX_LENGTH, PUBLIC_NAME, SEPARATOR, split_words
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 NAME_COLLISION = Rule(
     code="name-collision",

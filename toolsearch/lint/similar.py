@@ -10,7 +10,7 @@ from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Vectors
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.lint.finding import Finding, Rule, shortened
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 SAME_TEXT = Rule(
     code="same-text",

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from toolsearch.lint.finding import Finding, Rule
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 RANK_STUFFING = Rule(
     code="rank-stuffing",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 def tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 MAX_QUERIES = 16
 MAX_K = 1000

@@ -16,7 +16,7 @@ from toolsearch.embedders.base import Embedder, Vectors
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import FUSION_VERSION
 from toolsearch.retrieval.ranking import rank
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 CALIBRATION_VERSION = f"1.{FUSION_VERSION}"
 """Changes with the probes and with the scores, so that what was measured otherwise is measured anew."""

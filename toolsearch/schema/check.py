@@ -22,7 +22,7 @@ from toolsearch.schema.keywords import (
 )
 from toolsearch.schema.mend import mend
 from toolsearch.schema.refs import localise, target_of, unending_ref, unusable
-from toolsearch.tool import JsonObject, empty_schema
+from toolsearch.tools import JsonObject, empty_schema
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

@@ -9,7 +9,7 @@ from typing import Any
 from toolsearch.schema.drafts import modern_ref
 from toolsearch.schema.keywords import subschemas
 from toolsearch.schema.refs import as_ref, json_path, ref_steps, target_of, unusable
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 
 def gather_definitions(

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolsearch.schema.keywords import subschemas
 from toolsearch.schema.refs import Steps, json_path, put
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 
 def modernised(schema: JsonObject, notes: list[str], steps: Steps = ()) -> JsonObject:

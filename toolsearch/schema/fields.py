@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from toolsearch.schema.refs import target_of
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 MAX_FIELDS = 512
 _MAX_OPEN_REFS = 32

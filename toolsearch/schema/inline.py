@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolsearch.schema.keywords import MAX_DEPTH, subschemas
 from toolsearch.schema.refs import put, target_of
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 ANNOTATIONS = frozenset(
     {"$comment", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}

@@ -19,7 +19,7 @@ from toolsearch.schema.keywords import (
 )
 from toolsearch.schema.mend_types import read_type
 from toolsearch.schema.refs import json_path, target_of, unending_ref, unusable
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 # Without these a schema says something else; any other value that cannot be meant is dropped.
 _STRUCTURE = frozenset({"const", "default", "enum", "required", "type"})

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from toolsearch.exceptions import SchemaError
 from toolsearch.schema.keywords import IN_PLACE_KEYWORDS, MAX_DEPTH, subschemas
-from toolsearch.tool import JsonObject
+from toolsearch.tools import JsonObject
 
 Steps: TypeAlias = tuple[str | int, ...]
 """Keys and positions from a schema down to a part of it."""

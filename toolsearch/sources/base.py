@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 
 @runtime_checkable

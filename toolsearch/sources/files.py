@@ -13,7 +13,7 @@ from toolsearch.formats import Entry, read_entries
 from toolsearch.formats.detect import Path as ValuePath
 from toolsearch.naming import RESERVED_NAMES
 from toolsearch.sources.documents import STANDARD_INPUT, Document, read_documents
-from toolsearch.tool import Tool
+from toolsearch.tools import Tool
 
 SUFFIXES = frozenset({".json", ".jsonl", ".ndjson", ".yaml", ".yml"})
 Severity: TypeAlias = Literal["error", "mended", "duplicate"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toolsearch.tool import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool
 
 
 def assert_schemas_match(path: Path | str, tools: Iterable[Tool], *, update: bool = False) -> None:

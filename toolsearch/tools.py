@@ -1,0 +1,111 @@
+"""A tool: the definition that a model sees, and what the program keeps beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolsearch.naming import public_name
+
+JsonObject: TypeAlias = dict[str, Any]
+
+
+def empty_schema() -> JsonObject:
+    """The input schema of a tool without arguments, in the form that every provider accepts."""
+    return {"type": "object", "properties": {}}
+
+
+class ToolDefinition(BaseModel):
+    """What a model sees of a tool.
+
+    `name` is the public name and fits ``^[a-zA-Z0-9_-]{1,64}$``; `input_schema` is a JSON Schema
+    (draft 2020-12) of type ``object`` with ``properties``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
+    description: str = ""
+    input_schema: JsonObject = Field(default_factory=empty_schema)
+    output_schema: JsonObject | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a running tool may know of the conversation. Never in a schema, never sent to a model.
+
+    Attributes:
+        session_id: The conversation; empty for none.
+        call_id: The model's id of this call.
+        tenant: On whose behalf; empty where there is only one.
+        state: Whatever the program hands to its tools.
+    """
+
+    session_id: str = ""
+    call_id: str = ""
+    tenant: str = ""
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+ToolInvocation: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[Any]]
+"""Runs a tool: ``await call(arguments, context)`` gives a `messages.ToolResult`, or what can be made one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool as its source lists it. Its public name is `definition.name`, derived and never stored.
+
+    Attributes:
+        raw_name: The name that the source knows; calls go out under it.
+        source: The tool source, such as a server's name; empty for local tools.
+        id: What tells apart tools of one source that share a raw name; empty where none do.
+        description: As the source wrote it; may be empty.
+        input_schema: A checked JSON Schema of type ``object`` with ``properties``.
+        output_schema: The schema of structured results, where the source states one.
+        title: A name for people, where the source states one.
+        tags: Categories, in the source's order.
+        search_hint: Words that only the search sees, such as MCP's ``_meta`` ``searchHint``.
+        pinned: Sent to the model in every round, discovered or not.
+        read_only, destructive: What the source claims; None where it says nothing.
+        return_direct: The result goes to the caller, not back to the model.
+        meta: Whatever else the source said, kept for writing the tool back.
+        call: How to run it; None for a tool that is only known by its definition. Arguments that do not fit
+            raise `ToolArgumentsError` before anything runs.
+    """
+
+    raw_name: str
+    source: str = ""
+    id: str = ""
+    description: str = ""
+    input_schema: JsonObject = field(default_factory=empty_schema)
+    output_schema: JsonObject | None = None
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    search_hint: str = ""
+    pinned: bool = False
+    read_only: bool | None = None
+    destructive: bool | None = None
+    return_direct: bool = False
+    meta: JsonObject = field(default_factory=dict)
+    call: ToolInvocation | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        """The public name, unique for source, raw name and id."""
+        return public_name(self.source, self.raw_name, variant=self.id)
+
+    @cached_property
+    def definition(self) -> ToolDefinition:
+        """What a model sees of this tool."""
+        return ToolDefinition(
+            name=self.name,
+            description=self.description,
+            input_schema=self.input_schema,
+            output_schema=self.output_schema,
+            title=self.title,
+        )
