@@ -1,0 +1,144 @@
+"""A session store keeps what each conversation discovered, in order, and apart from every other."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from toolsearch.session.base import SessionStore
+from toolsearch.session.memory import MemorySessionStore
+from toolsearch.session.sqlite import SqliteSessionStore
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+Open = Callable[[float | None], SessionStore]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Open]:
+    files: list[SqliteSessionStore] = []
+
+    def open_store(ttl_s: float | None) -> SessionStore:
+        if request.param == "memory":
+            return MemorySessionStore(ttl_s=ttl_s, clock=clock)
+        files.append(SqliteSessionStore(tmp_path / "sessions.db", ttl_s=ttl_s, clock=clock))
+        return files[-1]
+
+    yield open_store
+    for store in files:
+        store.close()
+
+
+@pytest.fixture
+def store(opened: Open) -> SessionStore:
+    return opened(None)
+
+
+def test_names_stay_in_the_order_of_first_discovery(store: SessionStore) -> None:
+    assert store.discover("s", "t", ["b", "a", "b"]) == ("b", "a")
+    assert store.discover("s", "t", ["a", "c"]) == ("c",)
+    assert store.discovered("s", "t") == ("b", "a", "c")
+
+
+def test_a_session_that_is_not_known_has_discovered_nothing(store: SessionStore) -> None:
+    assert store.discovered("s", "t") == ()
+    store.forget("s", "t", ["a"])
+    store.forget("s", "t")
+    assert store.discovered("s", "t") == ()
+
+
+@pytest.mark.parametrize(("tenant", "session"), [("t", "other"), ("other", "s"), ("ts", ""), ("", "ts")])
+def test_sessions_and_tenants_share_nothing(store: SessionStore, tenant: str, session: str) -> None:
+    store.discover("s", "t", ["pay"])
+    store.settle("s", "t", "whole")
+    assert store.discovered(session, tenant) == ()
+    assert store.settle(session, tenant, "search") == "search"
+
+
+def test_a_forgotten_name_that_is_found_again_comes_last(store: SessionStore) -> None:
+    store.discover("s", "t", ["a", "b"])
+    store.forget("s", "t", ["a"])
+    assert store.discover("s", "t", ["a"]) == ("a",)
+    assert store.discovered("s", "t") == ("b", "a")
+
+
+def test_a_forgotten_session_begins_anew(store: SessionStore) -> None:
+    store.discover("s", "t", ["a"])
+    store.settle("s", "t", "whole")
+    store.forget("s", "t")
+    assert store.discovered("s", "t") == ()
+    assert store.settle("s", "t", "search") == "search"
+
+
+def test_the_first_choice_holds(store: SessionStore) -> None:
+    assert store.settle("s", "t", "whole") == "whole"
+    store.discover("s", "t", ["a"])
+    assert store.settle("s", "t", "search") == "whole"
+
+
+def test_a_session_is_forgotten_after_its_time_without_use(opened: Open, clock: Clock) -> None:
+    store = opened(10)
+    store.discover("idle", "t", ["a"])
+    store.discover("busy", "t", ["b"])
+    clock.now += 9
+    assert store.discovered("busy", "t") == ("b",)
+    clock.now += 2
+    assert store.discovered("idle", "t") == ()
+    assert store.discovered("busy", "t") == ("b",)
+
+
+def test_threads_lose_no_name(store: SessionStore) -> None:
+    def discover(worker: int) -> None:
+        for i in range(20):
+            store.discover("s", "t", [f"tool_{worker}_{i}"])
+
+    threads = [threading.Thread(target=discover, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    names = store.discovered("s", "t")
+    assert sorted(names) == sorted(f"tool_{worker}_{i}" for worker in range(4) for i in range(20))
+
+
+def test_memory_keeps_only_the_sessions_that_were_used_last() -> None:
+    """(E155) 10,000 sessions do not grow it."""
+    store = MemorySessionStore(max_sessions=100)
+    for i in range(10_000):
+        store.discover(f"s{i}", "t", ["a"])
+        store.discovered("s0", "t")
+    assert len(store) == 100
+    assert store.discovered("s0", "t") == ("a",)
+    assert store.discovered("s9900", "t") == ()
+    assert store.discovered("s9999", "t") == ("a",)
+
+
+def test_a_file_outlives_its_store_and_is_shared(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with SqliteSessionStore(path) as first, SqliteSessionStore(path) as second:
+        first.discover("s", "t", ["b"])
+        assert second.discover("s", "t", ["b", "a"]) == ("a",)
+        second.settle("s", "t", "search")
+    with SqliteSessionStore(path) as later:
+        assert later.discovered("s", "t") == ("b", "a")
+        assert later.settle("s", "t", "whole") == "search"
+
+
+@pytest.mark.parametrize(("max_sessions", "ttl_s"), [(0, None), (1, 0), (1, -1)])
+def test_a_bound_that_keeps_nothing_is_refused(max_sessions: int, ttl_s: float | None) -> None:
+    with pytest.raises(ValueError, match="must be more than 0"):
+        MemorySessionStore(max_sessions=max_sessions, ttl_s=ttl_s)

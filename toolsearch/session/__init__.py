@@ -1,0 +1,1 @@
+"""What each conversation has discovered, and where that is kept."""
