@@ -29,6 +29,9 @@ ToolSearchError
 │   │   └── ContextTooLongError   the conversation and its tools do not fit the model
 │   └── MalformedAnswerError      it answered something that is no answer
 ├── TokenizerError                a tokenizer that cannot be loaded
+├── ChainError                    advisors that cannot work together, or broke their promise
+├── LimitExceededError            a tool-calling loop went past one of its limits
+├── PausedRunError                a paused run that cannot be resumed as asked
 ├── ToolCallError                 a tool call that failed; its text is meant for the model
 │   ├── ToolArgumentsError        its arguments were not accepted, so nothing ran
 │   ├── ToolRetry                 the tool asks the model to try again in another way
@@ -72,9 +75,9 @@ class ReservedNameError(DefinitionError):
 class DuplicateToolError(DefinitionError):
     """Two different tools with one public name; `names` lists every such name."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], reason: str | None = None) -> None:
         self.names = names
-        reason = (
+        reason = reason or (
             "already in the catalog. Rename one, give each its own source or id, "
             "or ask for the replacement with replace=True."
         )
@@ -206,6 +209,42 @@ class TokenizerError(ToolSearchError):
         self.encoding = encoding
         self.reason = reason
         super().__init__(f"Tokenizer {encoding!r} {reason}")
+
+
+class ChainError(ToolSearchError, ValueError):
+    """Advisors that cannot work together, or one that broke its promise; `advisors` names them."""
+
+    def __init__(self, reason: str, advisors: tuple[str, ...] = ()) -> None:
+        self.advisors = advisors
+        super().__init__(reason)
+
+
+class LimitExceededError(ToolSearchError):
+    """A tool-calling loop went past one of its limits.
+
+    Attributes:
+        kind: Which one: ``rounds``, ``calls_per_tool``, ``calls``, ``repeats``, ``wall_time_s`` or ``tokens``.
+        limit: Its value.
+        tool: Of which tool, where it is about one.
+        messages: What the run had added to the conversation; every call in it has its result.
+    """
+
+    def __init__(
+        self, reason: str, *, kind: str, limit: float, tool: str = "", messages: tuple[Any, ...] = ()
+    ) -> None:
+        self.kind = kind
+        self.limit = limit
+        self.tool = tool
+        self.messages = messages
+        super().__init__(reason)
+
+
+class PausedRunError(ToolSearchError, ValueError):
+    """A paused run that cannot be resumed as asked; `call_ids` holds the calls in question."""
+
+    def __init__(self, reason: str, call_ids: tuple[str, ...] = ()) -> None:
+        self.call_ids = call_ids
+        super().__init__(reason)
 
 
 class IndexLockedError(ToolIndexError):
