@@ -25,6 +25,7 @@ class SearchRequest(BaseModel):
         tags: Only tools with at least one of these tags.
         allow, deny: Globs over public names, raw names and ``source/raw_name``; deny wins.
         read_only: True keeps only tools that claim to be read-only.
+        within: Only tools of these public names, for permissions that no other filter can say.
         exclude: Public names left out, such as those already discovered.
         near: The most names of `SearchResult.near`.
     """
@@ -39,6 +40,7 @@ class SearchRequest(BaseModel):
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     read_only: bool = False
+    within: frozenset[str] | None = None
     exclude: frozenset[str] = frozenset()
     near: int = Field(default=10, ge=0, le=MAX_K)
 

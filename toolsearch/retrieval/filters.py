@@ -30,6 +30,8 @@ def allowed_rows(index: ToolIndex, request: SearchRequest) -> Mask | None:
         masks.append(_matches(index, request.allow))
     if request.deny:
         masks.append(~_matches(index, request.deny))
+    if request.within is not None:
+        masks.append(np.fromiter((name in request.within for name in columns.names), bool, count=len(index)))
     if request.read_only:
         masks.append(columns.facts["read_only"] == 1)
     return np.logical_and.reduce(masks) if masks else None

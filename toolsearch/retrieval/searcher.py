@@ -29,6 +29,9 @@ CHANNELS: tuple[Channel, ...] = ("name", "dense", "lexical")
 NOTHING_FITS_BELOW = 0.5
 """Confidence under which nothing fits; chosen on the dev sets, see docs/benchmarks.md."""
 
+ENCODER_FAILED = "Searched by words alone, as the encoder failed"
+"""Begins the notice of a degraded search; what went wrong follows."""
+
 _CALIBRATIONS_KEPT = 64
 _UNREAD = (
     "The encoder does not read the language of this query well, so the hits rest on shared words and names. "
@@ -159,7 +162,7 @@ class ToolSearcher:
             except (EmbeddingError, OSError, ValueError, RuntimeError) as exc:
                 if self.on_embedder_failure == "raise":
                     raise
-                return {}, f"Searched by words alone, as the encoder failed: {type(exc).__name__}: {exc}"
+                return {}, f"{ENCODER_FAILED}: {type(exc).__name__}: {exc}"
         return dict(zip(texts, rows, strict=True)), ""
 
     def _calibration(self, state: _State, allowed: Mask | None) -> Calibration:

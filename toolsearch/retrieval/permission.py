@@ -1,0 +1,56 @@
+"""`ToolFilter`: the tools that a caller may know of, decided tool by tool."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from functools import cached_property
+
+from pydantic import BaseModel, ConfigDict
+
+from toolsearch.tools import Tool
+
+
+class ToolFilter(BaseModel):
+    """A rule that lets tools through; the fields mean what they mean in `SearchRequest`.
+
+    Attributes:
+        sources: Only tools of these sources.
+        tags: Only tools with at least one of these tags.
+        allow, deny: Globs over public names, raw names and ``source/raw_name``; deny wins.
+        read_only: True keeps only tools that claim to be read-only.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sources: frozenset[str] | None = None
+    tags: frozenset[str] | None = None
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    read_only: bool = False
+
+    def permits(self, tool: Tool) -> bool:
+        """Whether `tool` passes every rule that is given."""
+        return (
+            (self.sources is None or tool.source in self.sources)
+            and (self.tags is None or not self.tags.isdisjoint(tool.tags))
+            and (self.allow is None or _fits(self._allowed, tool))
+            and not _fits(self._denied, tool)
+            and (not self.read_only or tool.read_only is True)
+        )
+
+    @cached_property
+    def _allowed(self) -> re.Pattern[str]:
+        return _any_of(self.allow or ())
+
+    @cached_property
+    def _denied(self) -> re.Pattern[str]:
+        return _any_of(self.deny)
+
+
+def _any_of(globs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, globs)) or "(?!)")
+
+
+def _fits(pattern: re.Pattern[str], tool: Tool) -> bool:
+    return any(map(pattern.match, (tool.name, tool.raw_name, f"{tool.source}/{tool.raw_name}")))
