@@ -15,7 +15,7 @@ LAYERS = {
             "schema tool",
             "catalog document tokens messages",
             "formats",
-            "sources embedders",
+            "sources embedders functions",
             "index",
             "retrieval",
             "chat",
