@@ -105,9 +105,14 @@ class TextDelta:
 
 @dataclass(frozen=True)
 class RoundFinished:
-    """The last event of a round: its whole response, tool calls assembled."""
+    """The last event of a round: its whole response, tool calls assembled.
+
+    Attributes:
+        request: What the model was sent, its tools included; set by the advisor chain, None from a model.
+    """
 
     response: ChatResponse
+    request: ChatRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ class ToolFinished:
 
 @dataclass(frozen=True)
 class RunFinished:
-    """The last event of a run through an advisor chain: the response that `call` would have given."""
+    """The last event of an advisor chain, or of a part of it: the response that `call` would have given."""
 
     response: ChatResponse
 

@@ -1,0 +1,152 @@
+"""`LoopLimits`: when a tool-calling loop has gone on for long enough."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+
+from toolsearch.advisors.calls import PlannedCall
+from toolsearch.functions.arguments import parse_arguments
+from toolsearch.messages import AssistantMessage, Message, ToolMessage
+from toolsearch.tools import JsonObject
+
+LimitKind: TypeAlias = Literal["rounds", "calls_per_tool", "calls", "repeats", "wall_time_s", "tokens"]
+OnLimit: TypeAlias = Literal["stop", "tell", "raise"]
+
+
+@dataclass(frozen=True)
+class LimitBreach:
+    """A limit that was reached: which, its value, and of which tool where it is about one."""
+
+    kind: LimitKind
+    limit: float
+    tool: str = ""
+
+    @property
+    def message(self) -> str:
+        match self.kind:
+            case "rounds":
+                return f"The limit of {self.limit:g} rounds is reached."
+            case "calls":
+                return f"The limit of {self.limit:g} tool calls is reached."
+            case "calls_per_tool":
+                return f"The limit of {self.limit:g} calls of {self.tool!r} is reached."
+            case "repeats":
+                return (
+                    f"{self.tool!r} was called {self.limit:g} times with the same arguments "
+                    "and the same result; another call will not change it."
+                )
+            case "wall_time_s":
+                return f"The limit of {self.limit:g} s is reached."
+            case "tokens":
+                return f"The limit of {self.limit:g} tokens is reached."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopLimits:
+    """How far one run may go. None, or -1, sets no limit.
+
+    Calls that were refused count too, so a loop of unknown names ends as well. What is running is not
+    interrupted: time and tokens are looked at after each round; tools and models have timeouts of their own.
+
+    Attributes:
+        rounds: Calls of the model.
+        calls_per_tool: Calls of any one tool.
+        calls: Calls of all tools.
+        repeats: Calls of one tool with the same arguments that had the same result each time.
+        wall_time_s: Seconds since the start, without the time that a run was paused.
+        tokens: Input and output tokens, summed over the rounds.
+        per_tool: Limits of single tools in place of `calls_per_tool`, by public name.
+        on_limit: ``stop`` ends the run with finish reason ``limit``, ``raise`` with `LimitExceededError`; the
+            calls of the answer that went too far do not run then. ``tell`` refuses the calls that go too far
+            with an error result and goes on; the last round that `rounds` allows, and one after time or
+            tokens have run out, is asked for without tool calls, so that the model answers with what it has.
+    """
+
+    rounds: int | None = 25
+    calls_per_tool: int | None = 40
+    calls: int | None = 150
+    repeats: int | None = 5
+    wall_time_s: float | None = None
+    tokens: int | None = None
+    per_tool: Mapping[str, int | None] = field(default_factory=dict)
+    on_limit: OnLimit = "stop"
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.name not in {"per_tool", "on_limit"}:
+                object.__setattr__(self, each.name, _limit(each.name, getattr(self, each.name)))
+        own = {name: _limit(f"per_tool[{name!r}]", value) for name, value in self.per_tool.items()}
+        object.__setattr__(self, "per_tool", own)
+
+    def after_round(self, *, rounds: int, tokens: int, elapsed_s: float) -> LimitBreach | None:
+        """The limit that leaves no room for another round, if any."""
+        if self.rounds is not None and rounds >= self.rounds:
+            return LimitBreach("rounds", self.rounds)
+        if self.wall_time_s is not None and elapsed_s >= self.wall_time_s:
+            return LimitBreach("wall_time_s", self.wall_time_s)
+        if self.tokens is not None and tokens >= self.tokens:
+            return LimitBreach("tokens", self.tokens)
+        return None
+
+    def of_calls(
+        self, calls: Sequence[PlannedCall], earlier: Sequence[Message]
+    ) -> tuple[LimitBreach | None, ...]:
+        """For each call, in order, the limit that it would go past; `earlier` is what the run did before.
+
+        The limit of the tool is looked at before that of all calls. A call that goes too far is not counted.
+        """
+        counts = Counter(message.name for message in earlier if isinstance(message, ToolMessage))
+        repeated = _repeated(earlier)
+        breaches: list[LimitBreach | None] = []
+        for planned in calls:
+            name = planned.call.name
+            breach = self._of_call(name, planned.arguments, counts, repeated)
+            breaches.append(breach)
+            if breach is None:
+                counts[name] += 1
+        return tuple(breaches)
+
+    def _of_call(
+        self, name: str, arguments: JsonObject, counts: Counter[str], repeated: Counter[tuple[str, str]]
+    ) -> LimitBreach | None:
+        of_tool = self.per_tool.get(name, self.calls_per_tool)
+        if of_tool is not None and counts[name] >= of_tool:
+            return LimitBreach("calls_per_tool", of_tool, name)
+        if self.calls is not None and counts.total() >= self.calls:
+            return LimitBreach("calls", self.calls)
+        if self.repeats is not None and repeated[name, _canonical(arguments)] >= self.repeats:
+            return LimitBreach("repeats", self.repeats, name)
+        return None
+
+
+def _limit(name: str, value: Any) -> Any:
+    if value is None or value == -1:
+        return None
+    if value <= 0:
+        raise ValueError(f"{name} is {value}. Give a number above 0, or None for no limit.")
+    return value
+
+
+def _repeated(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
+    """How often each call was made last with one and the same result, by name and arguments."""
+    results = {message.call_id: message for message in messages if isinstance(message, ToolMessage)}
+    last: dict[tuple[str, str], object] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    for message in messages:
+        if not isinstance(message, AssistantMessage):
+            continue
+        for call in message.tool_calls:
+            if call.id not in results:
+                continue
+            key = call.name, _canonical(parse_arguments(call.arguments))
+            times[key] = times[key] + 1 if last.get(key) == results[call.id].content else 1
+            last[key] = results[call.id].content
+    return times
+
+
+def _canonical(arguments: JsonObject) -> str:
+    return json.dumps(arguments, sort_keys=True, ensure_ascii=False)

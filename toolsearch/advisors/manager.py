@@ -1,0 +1,180 @@
+"""`ToolCallingManager`: runs the calls of an answer, for the loop of this package or anybody's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+
+from pydantic_core import to_json
+
+from toolsearch.advisors.calls import Plan, PlannedCall, ToolResolver, plan_calls
+from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
+from toolsearch.exceptions import ToolArgumentsError
+from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
+from toolsearch.tools import Tool, ToolContext
+
+
+@dataclass(frozen=True)
+class ToolBatch:
+    """The calls of one answer and their results.
+
+    Attributes:
+        message: The answer as it goes into the conversation, its ids unique and its arguments JSON objects.
+        results: One for each of its calls, in order; they follow it.
+        failures: What tools raised.
+        return_direct: Every call is of a tool whose result goes to the caller, and every one succeeded.
+    """
+
+    message: AssistantMessage
+    results: tuple[ToolMessage, ...]
+    failures: tuple[ToolFailure, ...] = ()
+    return_direct: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One call that is done: its result, and what the tool raised, if it did."""
+
+    result: ToolMessage
+    failure: ToolFailure | None = None
+
+
+class ToolCallingManager:
+    """Runs calls against the tools that were offered, and no others.
+
+    The calls of an answer run at the same time; their results come in the order of the calls, one for each,
+    whatever happened. Holds no state of a run: safe to share.
+    """
+
+    def __init__(
+        self,
+        *,
+        errors: ErrorPolicy | None = None,
+        resolvers: Sequence[ToolResolver] = (),
+        max_concurrency: int | None = None,
+        on_failure: Callable[[ToolFailure], None] | None = None,
+    ) -> None:
+        """Runs nothing yet.
+
+        Args:
+            errors: Who is told of an exception.
+            resolvers: Asked in order for a name that was not offered; the first tool found runs. With one,
+                the model can call what it was not shown: it must only know what every caller may use.
+            max_concurrency: Calls that run at the same time; 1 runs them one after the other, in order.
+            on_failure: Called with each exception of a tool, as it happens.
+        """
+        if max_concurrency is not None and max_concurrency < 1:
+            raise ValueError(f"max_concurrency is {max_concurrency}, not at least 1.")
+        self._errors = errors or ErrorPolicy()
+        self._resolvers = tuple(resolvers)
+        self._max_concurrency = max_concurrency
+        self._on_failure = on_failure
+
+    async def run(
+        self,
+        message: AssistantMessage,
+        offered: Sequence[Tool],
+        context: ToolContext | None = None,
+        *,
+        history: Iterable[Message] = (),
+    ) -> ToolBatch:
+        """The results of the calls of `message`; append its `message` and `results` to the conversation.
+
+        Args:
+            message: An answer with tool calls.
+            offered: The tools of the request that it answers.
+            context: Handed to the tools, with the id of their call.
+            history: The conversation before it, whose call ids are taken.
+
+        Raises:
+            ValueError: there are no calls.
+            DefinitionError: a tool that is called has no `call`.
+            Exception: one that the policy rethrows.
+        """
+        if not message.tool_calls:
+            raise ValueError("The message has no tool calls. Its text is the answer.")
+        plan = self.plan(message, offered, history=history)
+        outcomes = await self.execute(plan.calls, context or ToolContext())
+        results = tuple(outcome.result for outcome in outcomes)
+        return ToolBatch(plan.message, results, failures_of(outcomes), returns_directly(plan.calls, results))
+
+    def plan(
+        self, message: AssistantMessage, offered: Sequence[Tool], *, history: Iterable[Message] = ()
+    ) -> Plan:
+        """The calls of `message`, checked before anything runs: see `calls.plan_calls`."""
+        return plan_calls(message, offered, history=history, resolvers=self._resolvers)
+
+    async def execute(self, calls: Sequence[PlannedCall], context: ToolContext) -> tuple[Outcome, ...]:
+        """Runs planned calls; an outcome for each, in order.
+
+        Raises:
+            DefinitionError, Exception: as `run`.
+        """
+        for planned in calls:
+            if planned.refusal is None:
+                planned.runnable()
+        room: AbstractAsyncContextManager[object] = (
+            nullcontext() if self._max_concurrency is None else asyncio.Semaphore(self._max_concurrency)
+        )
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._outcome(planned, context, room)) for planned in calls]
+        # A task that was cancelled from within does not fail the group; its result() raises.
+        outcomes = tuple(task.result() for task in tasks)
+        for failure in failures_of(outcomes):
+            if isinstance(failure.error, self._errors.rethrow) and not _nothing_ran(failure.error):
+                failure.error.add_note(f"Raised by tool {failure.call.name!r}, call {failure.call.id!r}.")
+                raise failure.error
+        return outcomes
+
+    async def _outcome(
+        self, planned: PlannedCall, context: ToolContext, room: AbstractAsyncContextManager[object]
+    ) -> Outcome:
+        if planned.refusal is not None:
+            return Outcome(_message(planned, planned.refusal))
+        tool, call = planned.runnable()
+        try:
+            async with room:
+                value = await call(planned.arguments, replace(context, call_id=planned.call.id))
+            return Outcome(_message(planned, _as_result(value)))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is the policy's to judge
+            failure = ToolFailure(planned.call, error)
+            if self._on_failure is not None:
+                self._on_failure(failure)
+            return Outcome(_message(planned, self._errors.result(tool.name, error)), failure)
+
+
+def returns_directly(calls: Sequence[PlannedCall], results: Sequence[ToolMessage]) -> bool:
+    """Whether every one of these calls is of a tool whose result goes to the caller, and succeeded."""
+    return all(
+        planned.tool is not None and planned.tool.return_direct and not result.is_error
+        for planned, result in zip(calls, results, strict=True)
+    )
+
+
+def failures_of(outcomes: Iterable[Outcome]) -> tuple[ToolFailure, ...]:
+    return tuple(outcome.failure for outcome in outcomes if outcome.failure is not None)
+
+
+def _nothing_ran(error: Exception) -> bool:
+    return isinstance(error, ToolArgumentsError)
+
+
+def _message(planned: PlannedCall, result: ToolResult) -> ToolMessage:
+    return ToolMessage(
+        call_id=planned.call.id,
+        name=planned.call.name,
+        content=result.content,
+        is_error=result.is_error,
+        discovered=result.discovered,
+        structured=result.structured,
+    )
+
+
+def _as_result(value: object) -> ToolResult:
+    if isinstance(value, ToolResult):
+        return value
+    if isinstance(value, str):
+        return ToolResult.text(value)
+    return ToolResult.text(to_json(value, inf_nan_mode="strings").decode())

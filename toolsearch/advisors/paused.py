@@ -1,0 +1,118 @@
+"""`PausedRun`: a run that waits for a decision, as JSON, and the request that resumes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolsearch.advisors.base import Approve, Deny, Edit
+from toolsearch.chat.base import ChatRequest, ToolChoice, Usage
+from toolsearch.exceptions import PausedRunError
+from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from toolsearch.tools import Tool
+
+RESUMPTION = "resumption"
+"""Key of `ChatRequest.context` under which a request says which run it resumes."""
+
+Decision: TypeAlias = Annotated[Approve | Edit | Deny, Field(discriminator="kind")]
+
+
+class WaitingCall(BaseModel):
+    """A call that nobody has decided on, and why it needs a decision."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    call: ToolCall
+    reason: str = ""
+
+
+class PausedRun(BaseModel):
+    """A run that waits for decisions: ``model_dump_json`` writes it, ``model_validate_json`` reads it.
+
+    Tools, chain and ``context["state"]`` are not in it: the process that resumes brings its own. Whoever can
+    change the JSON can change what runs; keep it where users cannot write.
+
+    Attributes:
+        waiting: The calls to decide on.
+        messages: What the model was sent in the round that paused, as the loop knows it.
+        answer: What it answered.
+        results: Of those calls of the answer that have run, or were refused. They never run again.
+        added: What the run had added to the conversation before this answer.
+        rounds, usage, elapsed_s: Of the run so far; limits go on from there.
+        session_id, tenant: Of the request's context.
+        tool_choice, max_tokens, options: Of the request.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    waiting: tuple[WaitingCall, ...]
+    messages: tuple[Message, ...]
+    answer: AssistantMessage
+    results: tuple[ToolMessage, ...] = ()
+    added: tuple[Message, ...] = ()
+    rounds: int
+    usage: Usage
+    elapsed_s: float
+    session_id: str = ""
+    tenant: str = ""
+    tool_choice: ToolChoice = "auto"
+    max_tokens: int | None = None
+    options: dict[str, Any] = {}
+
+    def resume(
+        self,
+        decisions: Mapping[str, Decision],
+        *,
+        tools: Sequence[Tool] = (),
+        context: Mapping[str, Any] | None = None,
+    ) -> ChatRequest:
+        """The request that goes on with this run: hand it to the chain as any other.
+
+        Calls without a decision go on waiting: the run pauses again once the others have run.
+
+        Args:
+            decisions: By the id of the waiting call.
+            tools: As in the request that paused.
+            context: More for advisors and tools, such as ``state``.
+
+        Raises:
+            PausedRunError: a decision on a call that does not wait.
+        """
+        stray = tuple(decisions.keys() - {waiting.call.id for waiting in self.waiting})
+        if stray:
+            raise PausedRunError(
+                f"No call {', '.join(map(repr, sorted(stray)))} is waiting; "
+                f"there are {', '.join(repr(waiting.call.id) for waiting in self.waiting)}.",
+                stray,
+            )
+        return ChatRequest(
+            messages=self.messages,
+            tools=tuple(tools),
+            tool_choice=self.tool_choice,
+            max_tokens=self.max_tokens,
+            options=self.options,
+            context={
+                **(context or {}),
+                "session_id": self.session_id,
+                "tenant": self.tenant,
+                RESUMPTION: Resumption(self, dict(decisions)),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """A paused run and the decisions on it, within the context of the request that resumes it."""
+
+    paused: PausedRun
+    decisions: Mapping[str, Decision]
+
+
+def resumption_of(request: ChatRequest) -> Resumption | None:
+    """What the request resumes, if anything; an advisor adds nothing to the messages of such a request."""
+    found = request.context.get(RESUMPTION)
+    return found if isinstance(found, Resumption) else None
