@@ -3,6 +3,8 @@
 ToolSearchError
 ├── DefinitionError               a tool definition that cannot be used
 │   ├── SchemaError               its input schema is not a usable JSON Schema
+│   ├── ParameterError            a parameter of a function that no schema can describe
+│   │   └── UnresolvedTypeError   its annotation names a type that does not exist, perhaps only not yet
 │   ├── ReservedNameError         its name belongs to a built-in tool
 │   └── DuplicateToolError        two tools with one public name
 ├── CatalogFileError              a catalog file that cannot be read
@@ -29,6 +31,7 @@ ToolSearchError
 │   │   └── ContextTooLongError   the conversation and its tools do not fit the model
 │   └── MalformedAnswerError      it answered something that is no answer
 ├── TokenizerError                a tokenizer that cannot be loaded
+├── ToolLimitError                more tools must be visible than a request may hold
 ├── ChainError                    advisors that cannot work together, or broke their promise
 ├── LimitExceededError            a tool-calling loop went past one of its limits
 ├── PausedRunError                a paused run that cannot be resumed as asked
@@ -63,6 +66,29 @@ class DefinitionError(ToolSearchError, ValueError):
 
 class SchemaError(DefinitionError):
     """An input schema that is not a usable JSON Schema."""
+
+
+class ParameterError(DefinitionError):
+    """A parameter of a Python function that no schema can describe; `parameter` names it."""
+
+    def __init__(self, tool: str, parameter: str, reason: str) -> None:
+        self.parameter = parameter
+        super().__init__(tool, f"parameter {parameter!r}: {reason}" if parameter else reason)
+
+
+class UnresolvedTypeError(ParameterError):
+    """An annotation names a type that does not exist, perhaps only not yet; `type_name` is that name.
+
+    Raised when the schema is first needed, so a class may be defined after the tool that takes it.
+    """
+
+    def __init__(self, tool: str, parameter: str, type_name: str) -> None:
+        self.type_name = type_name
+        super().__init__(
+            tool,
+            parameter,
+            f"its type {type_name!r} is not defined. Define or import it in the tool's module.",
+        )
 
 
 class ReservedNameError(DefinitionError):
@@ -211,6 +237,18 @@ class TokenizerError(ToolSearchError):
         super().__init__(f"Tokenizer {encoding!r} {reason}")
 
 
+class ToolLimitError(ToolSearchError, ValueError):
+    """More tools must be in every request than `max_tools` allows; `visible` is how many."""
+
+    def __init__(self, max_tools: int, visible: int) -> None:
+        self.max_tools = max_tools
+        self.visible = visible
+        super().__init__(
+            f"{visible} tools must be in every request, built-in and pinned ones included, but max_tools is "
+            f"{max_tools}. Raise it, or pin fewer tools."
+        )
+
+
 class ChainError(ToolSearchError, ValueError):
     """Advisors that cannot work together, or one that broke its promise; `advisors` names them."""
 
@@ -268,7 +306,7 @@ class RequestProblem(NamedTuple):
 
 
 class ChatRequestError(ToolSearchError, ValueError):
-    """A request that the model's provider would refuse, found before it was sent; `problems` has all of it."""
+    """A request that the model's provider would refuse, found before it was sent; `problems` says why."""
 
     def __init__(self, provider: str, problems: tuple[RequestProblem, ...]) -> None:
         self.provider = provider
@@ -331,7 +369,7 @@ class ContextTooLongError(BadRequestError):
 
 
 class MalformedAnswerError(ChatModelError):
-    """The provider answered something that is no answer, or broke off in the middle of one."""
+    """The provider answered something that is no answer."""
 
 
 class ToolCallError(ToolSearchError):

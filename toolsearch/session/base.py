@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -24,3 +25,26 @@ class SessionStore(Protocol):
 
     def settle(self, session_id: str, tenant: str, choice: str) -> str:
         """The first `choice` that was settled for the session, which is this one if there was none."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One conversation of a store. Without an id nothing is kept: then the messages must tell everything."""
+
+    store: SessionStore
+    id: str = ""
+    tenant: str = ""
+
+    def discovered(self) -> tuple[str, ...]:
+        return self.store.discovered(self.id, self.tenant) if self.id else ()
+
+    def discover(self, names: Collection[str]) -> None:
+        if self.id and names:
+            self.store.discover(self.id, self.tenant, names)
+
+    def forget(self, names: Collection[str]) -> None:
+        if self.id and names:
+            self.store.forget(self.id, self.tenant, names)
+
+    def settle(self, choice: str) -> str:
+        return self.store.settle(self.id, self.tenant, choice) if self.id else choice

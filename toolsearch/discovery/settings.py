@@ -1,0 +1,57 @@
+"""`DiscoverySettings`: how much is loaded, shown and searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_LIMIT = 20
+"""The most tools that a model can ask for with one query."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoverySettings:
+    """How a conversation discovers tools.
+
+    Attributes:
+        pinned: Public names that are always visible, beside the tools that are pinned by themselves.
+        limit: The most tools that one query loads, unless the model asks for another number (1 to 20).
+        max_tools: The most tools in a request, built-in, pinned and the caller's own included; None for no
+            bound. Beyond it the tools that were discovered first make room.
+        whole_below_tokens: A catalog whose definitions cost fewer tokens is sent whole and not searched.
+            Decided once a session. One to five percent of the context window is a good share; 0 is never.
+        preselect: The most tools that are loaded for each user message before the model reads it; 0 for
+            none. Without a session id every user message of the conversation is searched for in each run.
+        nudge_after: After so many searches in a row that load nothing, the result advises to stop.
+        max_fruitless: After so many, further searches of the turn are not run.
+        instructions: Added to the system message where something is hidden; empty for nothing.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+
+    pinned: tuple[str, ...] = ()
+    limit: int = 5
+    max_tools: int | None = None
+    whole_below_tokens: int = 0
+    preselect: int = 0
+    nudge_after: int = 3
+    max_fruitless: int = 8
+    instructions: str = (
+        "You see only some of your tools. Before you say that something cannot be done, look for a tool that "
+        "does it with tool_search."
+    )
+
+    def __post_init__(self) -> None:
+        _check("limit", self.limit, 1, MAX_LIMIT)
+        _check("preselect", self.preselect, 0, MAX_LIMIT)
+        _check("whole_below_tokens", self.whole_below_tokens, 0)
+        _check("nudge_after", self.nudge_after, 1)
+        _check("max_fruitless", self.max_fruitless, 1)
+        if self.max_tools is not None:
+            _check("max_tools", self.max_tools, 1)
+
+
+def _check(name: str, value: int, least: int, most: int | None = None) -> None:
+    if value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} is {value}; it must be {bounds}.")

@@ -1,0 +1,53 @@
+"""`CatalogView`: the tools that one caller may know of. Whatever is said to a model comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolsearch.catalog import Catalog
+from toolsearch.retrieval.permission import ToolFilter
+from toolsearch.tokens import catalog_tokens
+from toolsearch.tools import Tool
+
+
+@dataclass(frozen=True, eq=False)
+class CatalogView:
+    """The tools of a catalog that every filter permits.
+
+    Attributes:
+        tools: By public name, in name order.
+        within: Their names, as `SearchRequest.within`; None where nothing is filtered out.
+    """
+
+    tools: Mapping[str, Tool]
+    within: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, catalog: Catalog, filters: Iterable[ToolFilter] = ()) -> CatalogView:
+        rules = [rule for rule in filters if rule != ToolFilter()]
+        if not rules:
+            return cls(catalog)
+        tools = {name: tool for name, tool in catalog.items() if all(rule.permits(tool) for rule in rules)}
+        return cls(tools, frozenset(tools))
+
+    @cached_property
+    def servers(self) -> tuple[str, ...]:
+        """The named sources of the tools, sorted."""
+        return tuple(sorted({tool.source for tool in self.tools.values()} - {""}))
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The tags of the tools, sorted."""
+        return tuple(sorted({tag for tool in self.tools.values() for tag in tool.tags}))
+
+    @cached_property
+    def pinned(self) -> tuple[str, ...]:
+        """Tools that are always sent by their own word, in name order."""
+        return tuple(name for name, tool in self.tools.items() if tool.pinned)
+
+    @cached_property
+    def tokens(self) -> int:
+        """What sending all definitions costs."""
+        return sum(catalog_tokens(self.tools.values()).values())
