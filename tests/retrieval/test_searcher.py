@@ -150,6 +150,14 @@ def test_hits_are_those_of_scoring_every_tool() -> None:
         assert [round(hit.score, 4) for hit in hits] == [round(float(expected[row]), 4) for row in best]
 
 
+def test_as_many_hits_are_given_as_are_asked_for() -> None:
+    tools = [Tool(raw_name=f"t{i:03}", description=f"Send mail number {i}.") for i in range(450)]
+    over = searcher(tools)
+    assert len(search(over, "send mail", k=400).hits) == 400
+    excluded = frozenset(f"t{i:03}" for i in range(200))
+    assert len(search(over, "send mail", k=250, exclude=excluded).hits) == 250
+
+
 def test_without_a_fixed_k_only_what_stands_out_is_returned() -> None:
     result = search(searcher(), "current weather of a city")
     assert result.names[0] == "geo__get_weather"

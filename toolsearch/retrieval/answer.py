@@ -49,7 +49,7 @@ def assemble(
             [_kept(ranking, request, fits) for ranking, fits in zip(rankings, fitting, strict=True)],
             request.k or request.max_k,
         )
-        hits = tuple(_hit(index, rankings[query], row, query) for row, query in taken)
+        hits = _hits(index, rankings, taken)
         rest = in_turn([ranking.rows.tolist() for ranking in rankings], len(taken) + request.near)
         kept = {row for row, _ in taken}
         near = [index.columns.names[row] for row, _ in rest if row not in kept][: request.near]
@@ -73,23 +73,25 @@ def assemble(
 def _kept(ranking: Ranking, request: SearchRequest, fits: bool) -> list[int]:
     """The rows of one query's ranking that may become hits."""
     if request.k is not None or ranking.complete:
-        return [int(row) for row in ranking.rows]
+        return list(ranking.rows.tolist())
     if not fits:
         return []
     k = adaptive_k(ranking.channels.content(), ranking.named, request.max_k)
-    return [int(row) for row in ranking.rows[:k]]
+    return list(ranking.rows[:k].tolist())
 
 
-def _hit(index: ToolIndex, ranking: Ranking, row: int, query: int) -> ScoredTool:
-    place = int(np.flatnonzero(ranking.rows == row)[0])
-    channels = ranking.channels
-    return ScoredTool(
-        tool=index.tool(row),
-        score=float(ranking.scores[place]),
-        channels={
+def _hits(
+    index: ToolIndex, rankings: Sequence[Ranking], taken: Sequence[tuple[int, int]]
+) -> tuple[ScoredTool, ...]:
+    places = [{row: place for place, row in enumerate(ranking.rows.tolist())} for ranking in rankings]
+    hits = []
+    for row, query in taken:
+        ranking, place = rankings[query], places[query][row]
+        channels = ranking.channels
+        parts = {
             "dense": float(channels.dense[place]),
             "lexical": float(channels.lexical[place]),
             "name": float(channels.name[place]),
-        },
-        query=query,
-    )
+        }
+        hits.append(ScoredTool(index.tool(row), float(ranking.scores[place]), parts, query))
+    return tuple(hits)

@@ -15,8 +15,8 @@ from toolsearch.retrieval.timings import StageTimer
 
 Rows = NDArray[np.int64]
 
-DEPTH = 200
-"""How many rows the dense and the lexical channel each put forward."""
+DEPTH = 100
+"""How many rows the dense and the lexical channel each put forward, at least."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def rank(
             for match in (index.name_index.resolve(text) if names else ())
             if allowed is None or allowed[match.row]
         }
-        found.append(np.fromiter(matches, dtype=np.int64, count=len(matches)))
+        found.append(np.array(list(matches), dtype=np.int64))
     with timer.stage("dense"):
         if vector is not None:
             found.append(index.vectors.search(vector[None, :], depth, allowed)[0].rows)
@@ -98,7 +98,8 @@ def rank(
     with timer.stage("fuse"):
         rows = np.unique(np.concatenate(found))
         dense = np.zeros(len(rows)) if vector is None else index.vectors.similarity(vector, rows)
-        name = np.array([matches.get(int(row), 0.0) for row in rows], dtype=np.float64)
+        name = np.zeros(len(rows))
+        name[np.searchsorted(rows, list(matches))] = list(matches.values())
         channels = Channels(rows, dense.astype(np.float64), everything[rows], name, reads)
         return _ranked(channels)
 

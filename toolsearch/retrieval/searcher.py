@@ -19,7 +19,7 @@ from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.calibration import Calibration, calibrate
 from toolsearch.retrieval.filters import allowed_rows, excluded_rows
 from toolsearch.retrieval.query import clean_query
-from toolsearch.retrieval.ranking import Ranking, rank, selection
+from toolsearch.retrieval.ranking import DEPTH, Ranking, rank, selection
 from toolsearch.retrieval.timings import StageTimer
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -112,12 +112,15 @@ class ToolSearcher:
         vectors, failure = self._embed(asked, timer)
         if failure:
             notices.append(failure)
+        depth = max(DEPTH, (request.k or request.max_k) + request.near + len(excluded))
         rankings = []
         for text, names in zip(texts, selections, strict=True):
             if names is not None:
                 rankings.append(_select(state.index, names, allowed, notices))
             else:
-                rankings.append(self._rank(state.index, text, vectors.get(text), allowed, timer))
+                rankings.append(
+                    self._rank(state.index, text, vectors.get(text), allowed, depth=depth, timer=timer)
+                )
         if any(not ranking.is_read for ranking in rankings):
             notices.append(_UNREAD)
         with timer.stage("confidence"):
@@ -136,13 +139,21 @@ class ToolSearcher:
         )
 
     def _rank(
-        self, index: ToolIndex, text: str, vector: Vectors | None, allowed: Mask | None, timer: StageTimer
+        self,
+        index: ToolIndex,
+        text: str,
+        vector: Vectors | None,
+        allowed: Mask | None,
+        *,
+        depth: int,
+        timer: StageTimer,
     ) -> Ranking:
         return rank(
             index,
             text,
             vector,
             allowed,
+            depth=depth,
             reads=1.0 if self.embedder is None else self.embedder.reads(text),
             lexical="lexical" in self.channels,
             names="name" in self.channels,
