@@ -73,6 +73,12 @@ def test_select_loads_by_name_in_the_order_asked_and_tells_what_is_missing() -> 
     assert not result.nothing_fits
 
 
+def test_every_selected_tool_is_loaded() -> None:
+    tools = [Tool(raw_name=f"tool_{i}") for i in range(30)]
+    names = [f"tool_{i}" for i in range(25)]
+    assert list(search(searcher(tools), f"select:{','.join(names)}").names) == names
+
+
 def test_a_selected_tool_that_a_filter_hides_is_as_good_as_missing() -> None:
     result = search(searcher(), "select:send_email", sources={"calendar"})
     assert result.hits == ()

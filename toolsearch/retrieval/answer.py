@@ -45,14 +45,13 @@ def assemble(
     with timer.stage("cut"):
         fitting = [answer.fits(nothing_fits_below) for answer in answers]
         rankings = [answer.ranking.without(excluded) for answer in answers]
-        taken = in_turn(
-            [_kept(ranking, request, fits) for ranking, fits in zip(rankings, fitting, strict=True)],
-            request.k or request.max_k,
-        )
+        kept = [_kept(ranking, request, fits) for ranking, fits in zip(rankings, fitting, strict=True)]
+        selected = sum(len(ranking.rows) for ranking in rankings if ranking.complete)
+        taken = in_turn(kept, request.k or max(request.max_k, selected))
         hits = _hits(index, rankings, taken)
         rest = in_turn([ranking.rows.tolist() for ranking in rankings], len(taken) + request.near)
-        kept = {row for row, _ in taken}
-        near = [index.columns.names[row] for row, _ in rest if row not in kept][: request.near]
+        hit_rows = {row for row, _ in taken}
+        near = [index.columns.names[row] for row, _ in rest if row not in hit_rows][: request.near]
         tokens = index.columns.facts["tokens"]
         returned = int(tokens[np.array([row for row, _ in taken], dtype=np.int64)].sum())
         offered = int((tokens if allowed is None else tokens[allowed]).sum())
