@@ -1,0 +1,147 @@
+"""What chat models over HTTP have in common: one request, one answer, whole or in pieces."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RoundFinished, TextDelta
+from toolsearch.chat.call_ids import with_unique_ids
+from toolsearch.chat.http import ChatEndpoint
+from toolsearch.chat.pieces import TextPieces
+from toolsearch.exceptions import ChatModelError, MalformedAnswerError, ModelUnreachableError
+from toolsearch.tools import JsonObject
+
+# What reading JSON of another form than expected runs into.
+_UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+class Assembler(Protocol):
+    """Makes of the events of one stream the answer that the provider would have given at once."""
+
+    def add(self, event: JsonObject) -> str:
+        """Takes an event; the text to show for it, often empty."""
+
+    def answer(self) -> JsonObject | None:
+        """The whole answer, once all events are in; None if the stream has broken off."""
+
+
+class HttpChatModel(ABC):
+    """A chat model over HTTP; one instance serves any number of tasks."""
+
+    def __init__(
+        self,
+        endpoint: ChatEndpoint,
+        *,
+        native_search: bool,
+        options: Mapping[str, Any] | None,
+    ) -> None:
+        self.id = endpoint.provider
+        self.native_search = native_search
+        self._endpoint = endpoint
+        self._options = dict(options or {})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(id={self.id!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._endpoint.aclose()
+
+    def body(self, request: ChatRequest, *, stream: bool = False) -> JsonObject:
+        """The request body that goes out: what the request says, then the options of model and request.
+
+        An option of None takes the field out.
+
+        Raises:
+            ChatRequestError: the provider would refuse it; names every problem.
+        """
+        fields = {**self._write(request, stream=stream), **self._options, **request.options}
+        body = {key: value for key, value in fields.items() if value is not None}
+        self._check(body)
+        return body
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """One round.
+
+        Raises:
+            ChatRequestError: the provider would refuse the request; nothing was sent.
+            ChatModelError: it refused, failed, or stayed busy through all attempts.
+        """
+        answer = await self._endpoint.post(self.body(request))
+        return self._response(answer, request)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
+        """One round as it arrives: text deltas, then one `RoundFinished` with what `complete` would answer.
+
+        A failure is tried again only as long as no text has been handed out.
+
+        Raises:
+            ChatRequestError, ChatModelError: as `complete`; the latter also in the middle of the stream.
+        """
+        body = self.body(request, stream=True)
+        failures, shown = 0, False
+        while True:
+            assembler, pieces = self._assembler(), TextPieces()
+            try:
+                async with aclosing(self._endpoint.stream(body)) as events:
+                    async for event in events:
+                        text = pieces.add(self._piece(assembler, event))
+                        if text:
+                            shown = True
+                            yield TextDelta(text)
+                answer = assembler.answer()
+                if answer is None:
+                    raise ModelUnreachableError(self.id, "the stream broke off in the middle of the answer")
+                break
+            except ChatModelError as exc:
+                if shown:
+                    raise
+                failures += 1
+                await self._endpoint.wait_or_raise(exc, failures)
+        rest = pieces.rest()
+        if rest:
+            yield TextDelta(rest)
+        yield RoundFinished(self._response(answer, request))
+
+    def _piece(self, assembler: Assembler, event: JsonObject) -> str:
+        try:
+            return assembler.add(event)
+        except _UNREADABLE as exc:
+            raise MalformedAnswerError(self.id, f"an event is not in the expected form: {exc!r}") from exc
+
+    def _response(self, answer: JsonObject, request: ChatRequest) -> ChatResponse:
+        try:
+            response = self._read(answer, request)
+        except _UNREADABLE as exc:
+            raise MalformedAnswerError(self.id, f"the answer is not in the expected form: {exc!r}") from exc
+        message = with_unique_ids(response.message, request.messages)
+        return replace(response, message=message)
+
+    @abstractmethod
+    def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
+        """The request in the provider's form."""
+
+    @abstractmethod
+    def _check(self, body: JsonObject) -> None:
+        """Raises `ChatRequestError` for what the provider would refuse."""
+
+    @abstractmethod
+    def _assembler(self) -> Assembler:
+        """A new one, for one stream."""
+
+    @abstractmethod
+    def _read(self, answer: JsonObject, request: ChatRequest) -> ChatResponse:
+        """The answer in our form."""

@@ -1,0 +1,88 @@
+"""Providers of chat models, and servers that speak their forms: URLs, names and keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from toolsearch.chat.http import ChatEndpoint, EndpointSettings
+
+API_KEY_VARIABLE = "TOOLSEARCH_CHAT_API_KEY"
+
+
+@dataclass(frozen=True)
+class Service:
+    """A provider's own service; other servers speak the same form under other URLs.
+
+    Attributes:
+        host, name: Of the provider itself.
+        base_url: Where requests go unless told otherwise.
+        path: What follows the base URL.
+        key_variable: The environment variable with the key for `host` alone.
+        key_header: The header that carries the key; `key_prefix` stands before it.
+        headers: More headers of each request.
+    """
+
+    host: str
+    name: str
+    base_url: str
+    path: str
+    key_variable: str
+    key_header: str = "Authorization"
+    key_prefix: str = "Bearer "
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def connect(
+        self,
+        model: str,
+        base_url: str | None,
+        api_key: str | None,
+        headers: Mapping[str, str] | None,
+        settings: EndpointSettings,
+    ) -> ChatEndpoint:
+        """The endpoint at `base_url`, named for its host and `model`; None takes the provider's own URL and
+        the key from the environment.
+
+        Raises:
+            ValueError: `base_url` is no http or https URL.
+        """
+        url = self._url(base_url or self.base_url)
+        key = self._key(url) if api_key is None else api_key
+        with_key = {self.key_header: f"{self.key_prefix}{key}"} if key else {}
+        host = self.name if url.host == self.host else url.netloc.decode()
+        more = headers or {}
+        return ChatEndpoint(
+            url,
+            provider=f"{host}:{model}",
+            headers={**with_key, **self.headers, **more},
+            secrets=[key, *more.values()],
+            **settings,
+        )
+
+    def is_own(self, endpoint: ChatEndpoint) -> bool:
+        """Whether the provider itself is behind the endpoint."""
+        return endpoint.url.host == self.host
+
+    def _url(self, base_url: str) -> httpx.URL:
+        try:
+            url = httpx.URL(base_url)
+        except httpx.InvalidURL as exc:
+            raise ValueError(f"The model's URL is invalid: {exc}") from exc
+        if url.scheme not in {"http", "https"} or not url.host:
+            shown = str(url.copy_with(userinfo=b"", query=None))
+            raise ValueError(f"{shown!r} is no http or https URL.")
+        return url.copy_with(path=f"{url.path.rstrip('/').removesuffix(self.path)}{self.path}")
+
+    def _key(self, url: httpx.URL) -> str:
+        # A key is never sent to another host than the one it is for.
+        own = os.environ.get(self.key_variable) if url.host == self.host else None
+        return own or os.environ.get(API_KEY_VARIABLE) or ""
+
+
+def count(value: Any) -> int:
+    """A number of tokens as a provider states it; 0 where it states none."""
+    return value if isinstance(value, int) else 0
