@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
     from toolsearch.evaluation.datasets import load_dataset
     from toolsearch.evaluation.runner import evaluate
-    from toolsearch.exceptions import ToolSearchError
+    from toolsearch.exceptions import ToolFailed, ToolRetry, ToolSearchError
     from toolsearch.formats import read_tools, write_tools
+    from toolsearch.functions.decorator import tool
     from toolsearch.index.tool_index import ToolIndex
+    from toolsearch.messages import ToolResult
     from toolsearch.naming import public_name
     from toolsearch.retrieval.base import Retriever, ScoredTool, SearchRequest, SearchResult
     from toolsearch.retrieval.building import build_index, update_index
     from toolsearch.retrieval.searcher import ToolSearcher
     from toolsearch.sources.files import LoadedCatalog, read_catalog
     from toolsearch.tokens import catalog_tokens, count_tokens
-    from toolsearch.tools import Tool, ToolDefinition
+    from toolsearch.tools import Tool, ToolContext, ToolDefinition
 
 _MODULES = {
     "BundledEmbedder": "embedders.bundled",
@@ -49,8 +51,12 @@ _MODULES = {
     "SearchResult": "retrieval.base",
     "SentenceTransformerEmbedder": "embedders.sentence_transformers",
     "Tool": "tools",
+    "ToolContext": "tools",
     "ToolDefinition": "tools",
+    "ToolFailed": "exceptions",
     "ToolIndex": "index.tool_index",
+    "ToolResult": "messages",
+    "ToolRetry": "exceptions",
     "ToolSearchError": "exceptions",
     "ToolSearcher": "retrieval.searcher",
     "build_index": "retrieval.building",
@@ -62,6 +68,7 @@ _MODULES = {
     "public_name": "naming",
     "read_catalog": "sources.files",
     "read_tools": "formats",
+    "tool": "functions.decorator",
     "update_index": "retrieval.building",
     "write_tools": "formats",
 }
@@ -82,8 +89,12 @@ __all__ = [
     "SearchResult",
     "SentenceTransformerEmbedder",
     "Tool",
+    "ToolContext",
     "ToolDefinition",
+    "ToolFailed",
     "ToolIndex",
+    "ToolResult",
+    "ToolRetry",
     "ToolSearchError",
     "ToolSearcher",
     "__version__",
@@ -96,6 +107,7 @@ __all__ = [
     "public_name",
     "read_catalog",
     "read_tools",
+    "tool",
     "update_index",
     "write_tools",
 ]

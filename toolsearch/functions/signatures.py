@@ -1,0 +1,152 @@
+"""The parameters of any callable, their annotations resolved."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ForwardRef
+
+from typing_extensions import evaluate_forward_ref
+
+from toolsearch.exceptions import DefinitionError, ParameterError, UnresolvedTypeError
+from toolsearch.functions.typed_dicts import readable_by_pydantic
+from toolsearch.tools import ToolContext
+
+NO_DEFAULT = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter that the model fills, or that takes the `ToolContext`."""
+
+    name: str
+    annotation: Any
+    default: Any
+    positional_only: bool
+    takes_context: bool
+
+
+def read_parameters(
+    tool: str, function: Any, scope: Mapping[str, Any], *, bound_first: bool = False
+) -> tuple[Parameter, ...]:
+    """The parameters of `function` in order, without those that a `functools.partial` has bound.
+
+    `scope` is what annotations may name. With `bound_first` the first parameter is left out, as an object
+    takes it.
+
+    Raises:
+        ParameterError: a parameter takes any number of values, or hides a `ToolContext` in another type.
+        UnresolvedTypeError: an annotation names a type that does not exist, perhaps only not yet.
+        DefinitionError: there is no signature, or a method without its object.
+    """
+    try:
+        signature = inspect.signature(function)
+    except NameError as exc:
+        raise UnresolvedTypeError(tool, "", exc.name or str(exc)) from None
+    except (TypeError, ValueError) as exc:
+        reason = "its signature cannot be read. Wrap it in a Python function with annotations."
+        raise DefinitionError(tool, reason) from exc
+    parameters = list(signature.parameters.values())[int(bound_first) :]
+    if parameters and not bound_first and _is_receiver(parameters[0]):
+        reason = f"it is a method without its {parameters[0].name!r}. Take it from an object: thing.method."
+        raise DefinitionError(tool, reason)
+    bound = _bound_names(function)
+    return tuple(_parameter(tool, each, scope) for each in parameters if each.name not in bound)
+
+
+def first_is_receiver(function: Any) -> bool:
+    """Whether the first parameter is the ``self`` or ``cls`` of a method."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (NameError, TypeError, ValueError):
+        return False
+    return any(map(_is_receiver, list(parameters)[:1]))
+
+
+def globals_of(function: Any) -> dict[str, Any]:
+    """What annotations of `function` may name without importing it: the globals of where it was written.
+
+    `ToolContext` is among them, as it is often imported for type checkers only.
+    """
+    return {"ToolContext": ToolContext, **getattr(defining_function(function), "__globals__", {})}
+
+
+def defining_function(function: Any) -> Any:
+    """The function that the signature of `function` comes from: inside of partials, methods and wrappers."""
+    while True:
+        if isinstance(function, partial):
+            function = function.func
+        elif isinstance(function, types.MethodType):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif inspect.isclass(function):
+            return function.__init__ if inspect.isfunction(function.__init__) else function.__new__
+        elif inspect.isroutine(function):
+            return function
+        else:
+            function = type(function).__call__
+
+
+def _bound_names(function: Any) -> frozenset[str]:
+    # A keyword given to a partial stays in its signature, as a default that a caller may replace.
+    return frozenset(function.keywords) if isinstance(function, partial) else frozenset()
+
+
+def _is_receiver(parameter: inspect.Parameter) -> bool:
+    return parameter.name in {"self", "cls"} and parameter.annotation is NO_DEFAULT
+
+
+def _parameter(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any]) -> Parameter:
+    if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+        shown = str(parameter).partition(":")[0]
+        reason = f"{shown!r} takes any number of values. Take one list or dict instead."
+        raise ParameterError(tool, parameter.name, reason)
+    annotation = _resolved(tool, parameter, scope)
+    takes_context = _is_context(annotation)
+    if not takes_context and _mentions_context(annotation):
+        reason = "only a parameter of exactly the type ToolContext is given the context."
+        raise ParameterError(tool, parameter.name, reason)
+    return Parameter(
+        name=parameter.name,
+        annotation=annotation if takes_context else readable_by_pydantic(annotation),
+        default=parameter.default,
+        positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
+        takes_context=takes_context,
+    )
+
+
+def _resolved(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any]) -> Any:
+    annotation = parameter.annotation
+    if annotation is NO_DEFAULT:
+        return Any
+    if not isinstance(annotation, str | ForwardRef):
+        return annotation
+    try:
+        reference = ForwardRef(annotation) if isinstance(annotation, str) else annotation
+        return evaluate_forward_ref(reference, globals=scope, locals={})
+    except NameError as exc:
+        raise UnresolvedTypeError(tool, parameter.name, exc.name or str(exc)) from None
+    except (SyntaxError, TypeError, AttributeError) as exc:
+        reason = f"its annotation {annotation!r} cannot be read: {exc}."
+        raise ParameterError(tool, parameter.name, reason) from exc
+
+
+def _is_context(annotation: Any) -> bool:
+    """Whether this is `ToolContext`, or that or None, annotated or not."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _is_context(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
+        members = [each for each in typing.get_args(annotation) if each is not types.NoneType]
+        return len(members) == 1 and _is_context(members[0])
+    return annotation is ToolContext
+
+
+def _mentions_context(annotation: Any) -> bool:
+    if isinstance(annotation, type) and typing.get_origin(annotation) is None:
+        return issubclass(annotation, ToolContext)
+    return any(_mentions_context(each) for each in typing.get_args(annotation))
