@@ -56,7 +56,7 @@ class Delivery(Protocol):
         """`request` as the model is to see it."""
 
     def response(self, response: ChatResponse, offer: Offer) -> ChatResponse:
-        """`response` with every call under the name of the tool that is meant."""
+        """`response` with every call under the name of the tool that is meant, and what may run for it."""
 
     def runnable(self, offer: Offer) -> tuple[Tool, ...]:
         """What may run for an answer to the request, in a fixed order."""

@@ -64,7 +64,8 @@ class Bridge:
         if offer.search_tool is None or not message.tool_calls:
             return response
         parts = tuple(_unwrapped(part, offer.changed) for part in message.content)
-        return replace(response, message=message.model_copy(update={"content": parts}))
+        offered = (*response.offered, *offer.loaded)
+        return replace(response, message=message.model_copy(update={"content": parts}), offered=offered)
 
     def runnable(self, offer: Offer) -> tuple[Tool, ...]:
         return (*self._direct(offer), *offer.loaded)

@@ -82,7 +82,7 @@ class Discovery:
         if self.whole:
             names = list(dict.fromkeys((*names, *self._deferrable)))
         self.delivery: Delivery = APPEND if self.whole else scope.delivery
-        self._room = self._room_for_loaded()
+        self._room = room_for_loaded(scope, len(self._visible), searchable=self._searchable)
         session.discover([name for name in names if name not in known])
         self._loaded = names if self._room is None else names[len(names) - min(self._room, len(names)) :]
         self._shown = shown_in(messages)
@@ -121,9 +121,8 @@ class Discovery:
             asked = read_search_arguments(arguments, self._scope.view, limit=settings.limit)
         except ToolArgumentsError as exc:
             return self._failure(str(exc))
-        in_vain = fruitless(self._searches)
-        if in_vain >= settings.max_fruitless:
-            return self._failure(f"Not searched, as {in_vain} searches in a row have found nothing new.")
+        if fruitless(self._searches) >= settings.max_fruitless:
+            return self._failure("Not searched, as too many searches in a row have found nothing new.")
         same = [search for search in self._searches if search.key == asked.key]
         if len(same) >= _SAME_SEARCH:
             return self._repeated(asked, same)
@@ -157,16 +156,6 @@ class Discovery:
         settled = self._session.settle("whole" if small else "search")
         fits = settings.max_tools is None or n_visible + len(self._deferrable) <= settings.max_tools
         return settled == "whole" and fits
-
-    def _room_for_loaded(self) -> int | None:
-        max_tools = self._scope.settings.max_tools
-        if max_tools is None:
-            return None
-        fixed = self.delivery.fixed_tools if self._searchable else 0
-        room = max_tools - fixed - len(self._visible)
-        if room < 0:
-            raise ToolLimitError(max_tools, fixed + len(self._visible))
-        return room
 
     def _replayed(self, messages: Sequence[Message]) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
         """What the messages tell was discovered, and what of it was found for which user message."""
@@ -236,7 +225,7 @@ class Discovery:
         self._searches.append(PastSearch(asked.key, same[0].found, loaded=False))
         found = ", ".join(same[0].found)
         outcome = f"It found {found}, which you can use." if found else "It found nothing."
-        text = f"You have made this search {len(same)} times in this turn. {outcome} Do not repeat it."
+        text = f"You have made this very search before. {outcome} Do not repeat it."
         return ToolResult.text(
             "\n".join(filter(None, (text, self._nudge()))),
             structured={"key": list(asked.key), "already_loaded": list(same[0].found), "repeated": True},
@@ -250,10 +239,10 @@ class Discovery:
         return replace(told, structured={"error": f"{type(cause).__name__}: {cause}"})
 
     def _nudge(self) -> str:
-        in_vain = fruitless(self._searches)
-        if in_vain < self._scope.settings.nudge_after:
+        # The same words each time, so that a loop sees that results repeat themselves.
+        if fruitless(self._searches) < self._scope.settings.nudge_after:
             return ""
-        return f"These were {in_vain} searches in a row that found nothing new. Stop searching: {GIVE_UP}"
+        return f"The last searches found nothing new. Stop searching: {GIVE_UP}"
 
     def _is_known(self, name: str) -> bool:
         """Whether the model knows of a loaded tool, in the form that it has now."""
@@ -274,3 +263,18 @@ def pinned_tools(
     """The tools that are always visible: those of the settings in their order, then those of the catalog."""
     names = dict.fromkeys((*settings.pinned, *view.pinned))
     return tuple(view.tools[name] for name in names if name in view.tools and name not in without)
+
+
+def room_for_loaded(scope: Scope, n_visible: int, *, searchable: bool = True) -> int | None:
+    """How many discovered tools fit beside the visible ones; None for any number.
+
+    Raises:
+        ToolLimitError: not even the visible and the built-in ones fit.
+    """
+    max_tools = scope.settings.max_tools
+    if max_tools is None:
+        return None
+    fixed = scope.delivery.fixed_tools if searchable else 0
+    if fixed + n_visible > max_tools:
+        raise ToolLimitError(max_tools, fixed + n_visible)
+    return max_tools - fixed - n_visible

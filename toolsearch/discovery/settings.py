@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 MAX_LIMIT = 20
 """The most tools that a model can ask for with one query."""
@@ -49,6 +50,19 @@ class DiscoverySettings:
         _check("max_fruitless", self.max_fruitless, 1)
         if self.max_tools is not None:
             _check("max_tools", self.max_tools, 1)
+
+
+class DiscoveryOptions(TypedDict, total=False):
+    """The attributes of `DiscoverySettings` as keyword arguments."""
+
+    pinned: tuple[str, ...]
+    limit: int
+    max_tools: int | None
+    whole_below_tokens: int
+    preselect: int
+    nudge_after: int
+    max_fruitless: int
+    instructions: str
 
 
 def _check(name: str, value: int, least: int, most: int | None = None) -> None:
