@@ -15,6 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolsearch.advisors.approval import ApprovalAdvisor
+    from toolsearch.advisors.chain import AdvisorChain
+    from toolsearch.advisors.manager import ToolCallingManager
+    from toolsearch.advisors.memory import MemoryAdvisor
+    from toolsearch.advisors.tool_calling import ToolCallingAdvisor
     from toolsearch.catalog import Catalog, CatalogDiff
     from toolsearch.embedders.base import Embedder
     from toolsearch.embedders.bundled import BundledEmbedder
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
     from toolsearch.tools import Tool, ToolContext, ToolDefinition
 
 _MODULES = {
+    "AdvisorChain": "advisors.chain",
+    "ApprovalAdvisor": "advisors.approval",
     "BundledEmbedder": "embedders.bundled",
     "CachedEmbedder": "embedders.cache",
     "Catalog": "catalog",
@@ -45,12 +52,15 @@ _MODULES = {
     "Embedder": "embedders.base",
     "HttpEmbedder": "embedders.http",
     "LoadedCatalog": "sources.files",
+    "MemoryAdvisor": "advisors.memory",
     "Retriever": "retrieval.base",
     "ScoredTool": "retrieval.base",
     "SearchRequest": "retrieval.base",
     "SearchResult": "retrieval.base",
     "SentenceTransformerEmbedder": "embedders.sentence_transformers",
     "Tool": "tools",
+    "ToolCallingAdvisor": "advisors.tool_calling",
+    "ToolCallingManager": "advisors.manager",
     "ToolContext": "tools",
     "ToolDefinition": "tools",
     "ToolFailed": "exceptions",
@@ -76,6 +86,8 @@ _MODULES = {
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdvisorChain",
+    "ApprovalAdvisor",
     "BundledEmbedder",
     "CachedEmbedder",
     "Catalog",
@@ -83,12 +95,15 @@ __all__ = [
     "Embedder",
     "HttpEmbedder",
     "LoadedCatalog",
+    "MemoryAdvisor",
     "Retriever",
     "ScoredTool",
     "SearchRequest",
     "SearchResult",
     "SentenceTransformerEmbedder",
     "Tool",
+    "ToolCallingAdvisor",
+    "ToolCallingManager",
     "ToolContext",
     "ToolDefinition",
     "ToolFailed",

@@ -35,6 +35,7 @@ ToolSearchError
 ├── ChainError                    advisors that cannot work together, or broke their promise
 ├── LimitExceededError            a tool-calling loop went past one of its limits
 ├── PausedRunError                a paused run that cannot be resumed as asked
+├── AnswerFormatError             no answer of the model had the form that was asked for
 ├── ToolCallError                 a tool call that failed; its text is meant for the model
 │   ├── ToolArgumentsError        its arguments were not accepted, so nothing ran
 │   ├── ToolRetry                 the tool asks the model to try again in another way
@@ -283,6 +284,16 @@ class PausedRunError(ToolSearchError, ValueError):
     def __init__(self, reason: str, call_ids: tuple[str, ...] = ()) -> None:
         self.call_ids = call_ids
         super().__init__(reason)
+
+
+class AnswerFormatError(ToolSearchError, ValueError):
+    """No answer of the model had the form that was asked for; `answer` is the last one, `problems` its faults."""
+
+    def __init__(self, answer: str, problems: tuple[str, ...], *, attempts: int) -> None:
+        self.answer = answer
+        self.problems = problems
+        self.attempts = attempts
+        super().__init__(f"None of {attempts} answers had the form asked for. The last: {'; '.join(problems)}")
 
 
 class IndexLockedError(ToolIndexError):

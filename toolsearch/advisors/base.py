@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolsearch.advisors.chain import AdvisorChain
 
 MEMORY_OUTSIDE = 200
+STRUCTURED_OUTPUT = 250
 TOOL_CALLING = 300
 APPROVAL = 350
 TOOL_SEARCH = 400

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 
-from pydantic_core import to_json
-
 from toolsearch.advisors.calls import Plan, PlannedCall, ToolResolver, plan_calls
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
 from toolsearch.exceptions import ToolArgumentsError
+from toolsearch.functions.results import to_result
 from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
 from toolsearch.tools import Tool, ToolContext
 
@@ -137,7 +136,7 @@ class ToolCallingManager:
         try:
             async with room:
                 value = await call(planned.arguments, replace(context, call_id=planned.call.id))
-            return Outcome(_message(planned, _as_result(value)))
+            return Outcome(_message(planned, to_result(value, tool=tool.name)))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is the policy's to judge
             failure = ToolFailure(planned.call, error)
             if self._on_failure is not None:
@@ -170,11 +169,3 @@ def _message(planned: PlannedCall, result: ToolResult) -> ToolMessage:
         discovered=result.discovered,
         structured=result.structured,
     )
-
-
-def _as_result(value: object) -> ToolResult:
-    if isinstance(value, ToolResult):
-        return value
-    if isinstance(value, str):
-        return ToolResult.text(value)
-    return ToolResult.text(to_json(value, inf_nan_mode="strings").decode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
+from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -36,6 +37,7 @@ class PausedRun(BaseModel):
     change the JSON can change what runs; keep it where users cannot write.
 
     Attributes:
+        id: Of this pause, by which a `CallJournal` knows what ran after it.
         waiting: The calls to decide on.
         messages: What the model was sent in the round that paused, as the loop knows it.
         answer: What it answered.
@@ -49,6 +51,7 @@ class PausedRun(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
+    id: str = Field(default_factory=lambda: uuid4().hex)
     waiting: tuple[WaitingCall, ...]
     messages: tuple[Message, ...]
     answer: AssistantMessage

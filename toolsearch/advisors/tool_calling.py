@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from toolsearch.advisors.calls import Plan, PlannedCall
 from toolsearch.advisors.chain import AdvisorChain, closing
 from toolsearch.advisors.failures import ToolFailure
 from toolsearch.advisors.hooks import LoopHooks
+from toolsearch.advisors.journal import CallJournal, MemoryCallJournal
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
 from toolsearch.advisors.manager import ToolCallingManager, failures_of, returns_directly
 from toolsearch.advisors.paused import Resumption, WaitingCall, resumption_of
@@ -38,6 +40,11 @@ from toolsearch.chat.base import (
 from toolsearch.exceptions import LimitExceededError
 from toolsearch.messages import Message, ToolMessage, ToolResult
 from toolsearch.tools import ToolContext
+
+_UNKNOWN = (
+    "It is not known whether this call ran: it had begun when the run broke off. It was not run again; "
+    "find out before asking for it once more."
+)
 
 
 class ToolCallingAdvisor:
@@ -67,6 +74,7 @@ class ToolCallingAdvisor:
         limits: LoopLimits | None = None,
         hooks: LoopHooks | None = None,
         history: bool | None = None,
+        journal: CallJournal | None = None,
         clock: Callable[[], float] = time.monotonic,
         name: str = "tool_calling",
         order: int = TOOL_CALLING,
@@ -80,6 +88,8 @@ class ToolCallingAdvisor:
             history: Whether each round is sent the whole conversation, or only system messages and what is
                 new since the last round. None leaves it out where an advisor inside the loop, such as
                 `MemoryAdvisor`, brings it.
+            journal: Of the calls of resumed runs; one in memory by default. With one on disk no call runs
+                twice, even when one paused run is resumed by two processes, or again after a crash.
             clock: Seconds, for the limit of time.
         """
         self.name = name
@@ -88,6 +98,7 @@ class ToolCallingAdvisor:
         self._limits = limits or LoopLimits()
         self._hooks = hooks or LoopHooks()
         self._history = history
+        self._journal = journal or MemoryCallJournal()
         self._clock = clock
 
     async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
@@ -172,19 +183,26 @@ class ToolCallingAdvisor:
 
     async def _resume_calls(self, plan: Plan, resumed: Resumption, context: ToolContext) -> _Step:
         """Runs those calls of the answer of a paused run that are decided by now."""
-        still: list[WaitingCall] = []
+        paused, decisions = resumed.paused, resumed.decisions
+        still = [waiting for waiting in paused.waiting if waiting.call.id not in decisions]
+        done = {result.call_id: result for result in paused.results}
         decided: list[PlannedCall] = []
-        waiting = {each.call.id: each for each in resumed.paused.waiting}
         for planned in plan.calls:
-            verdict = resumed.decisions.get(planned.call.id)
-            if verdict is not None:
-                decided.append(_after(verdict, planned))
+            if planned.call.id not in decisions:
+                decided.append(planned)
                 continue
-            decided.append(planned)
-            if planned.call.id in waiting:
-                still.append(waiting[planned.call.id])
-        done = {result.call_id: result for result in resumed.paused.results}
-        return await self._execute(plan.with_calls(decided), context, waiting=still, done=done)
+            after = _after(decisions[planned.call.id], planned)
+            if after.refusal is None:
+                begun = await asyncio.to_thread(self._journal.begin, paused.id, after.call.id)
+                if isinstance(begun, ToolMessage):
+                    done[after.call.id] = begun
+                elif begun == "unknown":
+                    after = replace(after, refusal=ToolResult.error(_UNKNOWN))
+            decided.append(after)
+        step = await self._execute(plan.with_calls(decided), context, waiting=still, done=done)
+        for result in step.fresh:
+            await asyncio.to_thread(self._journal.finish, paused.id, result)
+        return step
 
     async def _execute(
         self,
