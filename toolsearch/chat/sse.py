@@ -44,9 +44,11 @@ class _Decoder:
                 self._started = True
             if line:
                 self._take(line)
-            elif self._data:
-                yield b"\n".join(self._data).decode("utf-8", "replace")
+            else:
+                data = b"\n".join(self._data)
                 self._data.clear()
+                if data:
+                    yield data.decode("utf-8", "replace")
 
     def _take(self, line: bytes) -> None:
         field, _, value = line.partition(b":")

@@ -1,0 +1,270 @@
+"""One answer, written in each provider's form: whole, and as the events of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call; `arguments` is JSON text. The name ``tool_search`` is a native search where it can be."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says. `piece` is how many characters a delta of its stream has."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    reasoning: str = ""
+    piece: int = 5
+    cut_off: bool = False
+    input_tokens: int = 11
+    output_tokens: int = 7
+    cached_tokens: int = 3
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An HTTP error instead of an answer."""
+
+    status: int
+    body: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def pieces(text: str, size: int) -> list[str]:
+    return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def whole_chat(answer: Answer) -> Json:
+    message: Json = {"role": "assistant", "content": answer.text or None}
+    if answer.reasoning:
+        message["reasoning_content"] = answer.reasoning
+    if answer.calls:
+        message["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in answer.calls
+        ]
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "fake-1",
+        "choices": [{"index": 0, "message": message, "finish_reason": chat_reason(answer)}],
+        "usage": chat_usage(answer),
+    }
+
+
+def chat_reason(answer: Answer) -> str:
+    return "length" if answer.cut_off else "tool_calls" if answer.calls else "stop"
+
+
+def chat_usage(answer: Answer) -> Json:
+    return {
+        "prompt_tokens": answer.input_tokens,
+        "completion_tokens": answer.output_tokens,
+        "total_tokens": answer.input_tokens + answer.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": answer.cached_tokens},
+    }
+
+
+def chat_events(answer: Answer) -> Iterator[Json]:
+    def chunk(delta: Json, reason: str | None = None) -> Json:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        return {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "fake-1",
+            "choices": [choice],
+        }
+
+    yield chunk({"role": "assistant", "content": ""})
+    for piece in pieces(answer.reasoning, answer.piece):
+        yield chunk({"reasoning_content": piece})
+    for piece in pieces(answer.text, answer.piece):
+        yield chunk({"content": piece})
+    for index, call in enumerate(answer.calls):
+        function = {"name": call.name, "arguments": ""}
+        yield chunk(
+            {"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": function}]}
+        )
+        for piece in pieces(call.arguments, answer.piece):
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+    yield chunk({}, chat_reason(answer))
+    yield {**chunk({}), "choices": [], "usage": chat_usage(answer)}
+
+
+def whole_responses(answer: Answer) -> Json:
+    output: list[Json] = []
+    if answer.reasoning:
+        output.append(
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": answer.reasoning}
+        )
+    if answer.text:
+        content = [{"type": "output_text", "text": answer.text, "annotations": []}]
+        output.append(
+            {
+                "type": "message",
+                "id": "msg_1",
+                "role": "assistant",
+                "status": "completed",
+                "content": content,
+            }
+        )
+    output += [responses_call(i, call) for i, call in enumerate(answer.calls)]
+    incomplete = {"reason": "max_output_tokens"} if answer.cut_off else None
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "fake-1",
+        "status": "incomplete" if answer.cut_off else "completed",
+        "error": None,
+        "incomplete_details": incomplete,
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": answer.input_tokens,
+            "input_tokens_details": {"cached_tokens": answer.cached_tokens, "cache_write_tokens": 0},
+            "output_tokens": answer.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": answer.input_tokens + answer.output_tokens,
+        },
+    }
+
+
+def responses_call(position: int, call: Call) -> Json:
+    if call.name == "tool_search":
+        return {
+            "type": "tool_search_call",
+            "id": f"tsc_{position}",
+            "call_id": call.id,
+            "execution": "client",
+            "status": "completed",
+            "arguments": json.loads(call.arguments),
+        }
+    return {
+        "type": "function_call",
+        "id": f"fc_{position}",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+        "status": "completed",
+    }
+
+
+def responses_events(answer: Answer) -> Iterator[Json]:
+    whole = whole_responses(answer)
+    started = {**whole, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    yield {"type": "response.created", "response": started}
+    for place, item in enumerate(whole["output"]):
+        at = {"output_index": place, "item_id": item["id"]}
+        begun = {**item, "status": "in_progress"}
+        if item["type"] == "function_call":
+            yield {
+                "type": "response.output_item.added",
+                "output_index": place,
+                "item": {**begun, "arguments": ""},
+            }
+            for piece in pieces(item["arguments"], answer.piece):
+                yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
+            yield {
+                "type": "response.function_call_arguments.done",
+                **at,
+                "name": item["name"],
+                "arguments": item["arguments"],
+            }
+        elif item["type"] == "message":
+            yield {
+                "type": "response.output_item.added",
+                "output_index": place,
+                "item": {**begun, "content": []},
+            }
+            at["content_index"] = 0
+            empty = {"type": "output_text", "text": "", "annotations": []}
+            yield {"type": "response.content_part.added", **at, "part": empty}
+            for piece in pieces(answer.text, answer.piece):
+                yield {"type": "response.output_text.delta", **at, "delta": piece, "logprobs": []}
+            yield {"type": "response.output_text.done", **at, "text": answer.text, "logprobs": []}
+            yield {"type": "response.content_part.done", **at, "part": item["content"][0]}
+        else:
+            yield {"type": "response.output_item.added", "output_index": place, "item": begun}
+        yield {"type": "response.output_item.done", "output_index": place, "item": item}
+    yield {"type": "response.incomplete" if answer.cut_off else "response.completed", "response": whole}
+
+
+def whole_anthropic(answer: Answer) -> Json:
+    content: list[Json] = []
+    if answer.reasoning:
+        content.append({"type": "thinking", "thinking": answer.reasoning, "signature": "c2lnbmVk"})
+    if answer.text:
+        content.append({"type": "text", "text": answer.text})
+    content += [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": json.loads(call.arguments)}
+        for call in answer.calls
+    ]
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "fake-1",
+        "content": content,
+        "stop_reason": anthropic_reason(answer),
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": answer.input_tokens - answer.cached_tokens,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": answer.cached_tokens,
+            "output_tokens": answer.output_tokens,
+        },
+    }
+
+
+def anthropic_reason(answer: Answer) -> str:
+    return "max_tokens" if answer.cut_off else "tool_use" if answer.calls else "end_turn"
+
+
+def anthropic_events(answer: Answer) -> Iterator[Json]:
+    whole = whole_anthropic(answer if not answer.cut_off else Answer(answer.text, (), answer.reasoning))
+    usage = {**whole["usage"], "output_tokens": 1}
+    yield {
+        "type": "message_start",
+        "message": {**whole, "content": [], "stop_reason": None, "usage": usage},
+    }
+    yield {"type": "ping"}
+    blocks = [(block, "") for block in whole["content"] if block["type"] != "tool_use"]
+    blocks += [({"type": "tool_use", "id": c.id, "name": c.name}, c.arguments) for c in answer.calls]
+    for index, (block, arguments) in enumerate(blocks):
+        at = {"type": "content_block_delta", "index": index}
+        start = {"type": "content_block_start", "index": index}
+        if block["type"] == "text":
+            yield {**start, "content_block": {"type": "text", "text": ""}}
+            for piece in pieces(block["text"], answer.piece):
+                yield {**at, "delta": {"type": "text_delta", "text": piece}}
+        elif block["type"] == "thinking":
+            yield {**start, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}
+            for piece in pieces(block["thinking"], answer.piece):
+                yield {**at, "delta": {"type": "thinking_delta", "thinking": piece}}
+            yield {**at, "delta": {"type": "signature_delta", "signature": block["signature"]}}
+        else:
+            yield {**start, "content_block": {**block, "input": {}}}
+            yield {**at, "delta": {"type": "input_json_delta", "partial_json": ""}}
+            for piece in pieces(arguments, answer.piece):
+                yield {**at, "delta": {"type": "input_json_delta", "partial_json": piece}}
+        yield {"type": "content_block_stop", "index": index}
+    delta = {"stop_reason": anthropic_reason(answer), "stop_sequence": None}
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": answer.output_tokens}}
+    yield {"type": "message_stop"}

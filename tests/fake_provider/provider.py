@@ -1,0 +1,131 @@
+"""The provider itself: as a transport for `httpx`, or as an HTTP server for anybody's client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import httpx
+
+from tests.fake_provider import answers as forms
+from tests.fake_provider.answers import Answer, Failure
+from tests.fake_provider.refusals import refuse_anthropic, refuse_chat, refuse_responses
+
+Json = dict[str, Any]
+Step: TypeAlias = "Answer | Failure | Callable[[Json], Answer | Failure]"
+
+_FORMS: dict[str, Any] = {
+    "/chat/completions": (refuse_chat, forms.whole_chat, forms.chat_events),
+    "/responses": (refuse_responses, forms.whole_responses, forms.responses_events),
+    "/messages": (refuse_anthropic, forms.whole_anthropic, forms.anthropic_events),
+}
+
+
+class FakeProvider:
+    """Answers requests in the form of their path with the steps of a script.
+
+    Attributes:
+        bodies: Every request body, in order; `raw` as bytes, `headers` what came with them.
+    """
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self._steps = iter(steps)
+        self.bodies: list[Json] = []
+        self.raw: list[bytes] = []
+        self.headers: list[httpx.Headers] = []
+        self.transport = httpx.MockTransport(self._handle)
+
+    def respond(self, path: str, raw: bytes, headers: httpx.Headers) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of the answer to a request."""
+        body = json.loads(raw)
+        self.raw.append(raw)
+        self.bodies.append(body)
+        self.headers.append(headers)
+        refuse, whole, events = next(form for end, form in _FORMS.items() if path.endswith(end))
+        reason = refuse(body)
+        if reason is not None:
+            error = {"type": "invalid_request_error", "message": reason, "code": None}
+            return 400, {}, json.dumps({"type": "error", "error": error}).encode()
+        step = next(self._steps)
+        answer = step(body) if callable(step) else step
+        if isinstance(answer, Failure):
+            return answer.status, answer.headers, answer.body.encode()
+        if body.get("stream"):
+            return (
+                200,
+                {"content-type": "text/event-stream"},
+                b"".join(map(_event, events(answer)))
+                + (b"data: [DONE]\n\n" if path.endswith("/completions") else b""),
+            )
+        return 200, {"content-type": "application/json"}, json.dumps(whole(answer)).encode()
+
+    def _handle(self, request: httpx.Request) -> httpx.Response:
+        status, headers, content = self.respond(request.url.path, request.content, request.headers)
+        return httpx.Response(status, headers=headers, content=content)
+
+    @asynccontextmanager
+    async def serve(self, *, chunk: int = 7) -> AsyncIterator[str]:
+        """Serves over HTTP on this machine; gives the base URL. Streams come in pieces of `chunk` bytes."""
+
+        open_tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            open_tasks[task] = writer
+            try:
+                while head := await _read_head(reader):
+                    path, headers = head
+                    raw = await reader.readexactly(int(headers["content-length"]))
+                    await _write(writer, self.respond(path, raw, headers), chunk)
+            except ConnectionError:
+                pass  # the client has gone
+            finally:
+                writer.close()
+                del open_tasks[task]
+
+        server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.close()
+            for writer in open_tasks.values():
+                writer.close()
+            await asyncio.gather(*open_tasks, return_exceptions=True)
+
+
+async def _read_head(reader: asyncio.StreamReader) -> tuple[str, httpx.Headers] | None:
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head.strip().split("\r\n")
+    headers = {name: value for name, _, value in (line.partition(": ") for line in lines)}
+    return first.split(" ")[1], httpx.Headers(headers)
+
+
+async def _write(writer: asyncio.StreamWriter, answer: tuple[int, dict[str, str], bytes], chunk: int) -> None:
+    status, headers, content = answer
+    streamed = headers.get("content-type") == "text/event-stream"
+    length = {"transfer-encoding": "chunked"} if streamed else {"content-length": str(len(content))}
+    lines = [f"HTTP/1.1 {status} Whatever", *(f"{k}: {v}" for k, v in {**headers, **length}.items())]
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    if not streamed:
+        writer.write(content)
+        await writer.drain()
+        return
+    for start in range(0, len(content), chunk):
+        piece = content[start : start + chunk]
+        writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+        await writer.drain()
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+
+
+def _event(event: Json) -> bytes:
+    name = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{name}data: {json.dumps(event)}\n\n".encode()
