@@ -121,7 +121,7 @@ def test_memory_keeps_only_the_sessions_that_were_used_last() -> None:
     for i in range(10_000):
         store.discover(f"s{i}", "t", ["a"])
         store.discovered("s0", "t")
-    assert len(store) == 100
+    assert store.n_sessions == 100
     assert store.discovered("s0", "t") == ("a",)
     assert store.discovered("s9900", "t") == ()
     assert store.discovered("s9999", "t") == ("a",)

@@ -46,7 +46,8 @@ class MemorySessionStore:
         self._sessions: OrderedDict[tuple[str, str], _Session] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
+    @property
+    def n_sessions(self) -> int:
         """Sessions that are kept, those included whose time is up but which nobody has asked after since."""
         return len(self._sessions)
 
