@@ -12,40 +12,15 @@ from types import FunctionType, MethodType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
 from toolsearch.exceptions import DefinitionError, ReservedNameError, UnresolvedTypeError
+from toolsearch.functions.calling import FunctionCall
 from toolsearch.functions.docstrings import read_docstring
 from toolsearch.functions.parameters import Parameters
-from toolsearch.functions.results import to_result
-from toolsearch.functions.running import run, time_limit
 from toolsearch.functions.signatures import first_is_receiver
-from toolsearch.messages import ToolResult
 from toolsearch.naming import RESERVED_NAMES, public_name
-from toolsearch.tools import JsonObject, Tool, ToolContext
+from toolsearch.tools import JsonObject, Tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True)
-class FunctionCall:
-    """Runs a function as a tool: arguments checked, context injected, time limited, result converted.
-
-    Awaiting it raises `ToolArgumentsError` before anything runs, `ToolTimeoutError`, `ToolResultError`, and
-    whatever the function raises.
-    """
-
-    tool: str
-    function: Callable[..., Any]
-    parameters: Parameters = field(repr=False)
-    result_converter: Callable[[Any], Any] | None = None
-    timeout_s: float | None = None
-
-    async def __call__(self, arguments: JsonObject, context: ToolContext) -> ToolResult:
-        by_position, by_name = self.parameters.bind(self.tool, arguments, context)
-        async with time_limit(self.tool, self.timeout_s):
-            value = await run(self.function, *by_position, **by_name)
-            if self.result_converter is not None:
-                value = await run(self.result_converter, value)
-        return to_result(value, tool=self.tool)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -144,7 +119,7 @@ class FunctionTool(Tool, Generic[P, R]):
     def _with(self, **changes: Any) -> Any:
         # dataclasses.replace would need the input schema, which may not be known yet.
         made = copy.copy(self)
-        for derived in ("name", "definition", "input_schema"):
+        for derived in ("name", "definition", *(("input_schema",) if "parameters" in changes else ())):
             vars(made).pop(derived, None)
         vars(made).update(changes)
         made.__post_init__()

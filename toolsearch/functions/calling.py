@@ -1,0 +1,48 @@
+"""`FunctionCall`: runs a function as a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from toolsearch.functions.results import to_result
+from toolsearch.functions.running import run, time_limit
+from toolsearch.messages import ToolResult
+from toolsearch.tools import JsonObject, ToolContext
+
+
+class Binder(Protocol):
+    """Checks arguments and says what to call a function with."""
+
+    def bind(
+        self, tool: str, arguments: JsonObject, context: ToolContext
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Values by position, and by name.
+
+        Raises:
+            ToolArgumentsError: the arguments do not fit.
+        """
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """`Tool.call` of a function: arguments checked, context injected, time limited, result converted.
+
+    Awaiting it raises `ToolArgumentsError` before anything runs, `ToolTimeoutError`, `ToolResultError`, and
+    whatever the function raises.
+    """
+
+    tool: str
+    function: Callable[..., Any]
+    parameters: Binder = field(repr=False)
+    result_converter: Callable[[Any], Any] | None = None
+    timeout_s: float | None = None
+
+    async def __call__(self, arguments: JsonObject, context: ToolContext) -> ToolResult:
+        by_position, by_name = self.parameters.bind(self.tool, arguments, context)
+        async with time_limit(self.tool, self.timeout_s):
+            value = await run(self.function, *by_position, **by_name)
+            if self.result_converter is not None:
+                value = await run(self.result_converter, value)
+        return to_result(value, tool=self.tool)
