@@ -90,7 +90,8 @@ def is_passing(error: ChatModelError) -> bool:
 
 def _kind(status: int | None, code: str, type_: str, message: str) -> type[ChatModelError]:
     # Gateways put the status of the model behind them where others have a name.
-    if status is None and code.isdecimal():
+    told = status is not None and status >= 400
+    if not told and code.isdecimal():
         status = int(code)
     named = _BY_CODE.get(code) or _BY_CODE.get(type_)
     if status is None or status < 400:

@@ -50,7 +50,7 @@ class Service:
         Raises:
             ValueError: `base_url` is no http or https URL.
         """
-        url = self._url(base_url or self.base_url)
+        url = self._url(self.base_url if base_url is None else base_url)
         key = self._key(url) if api_key is None else api_key
         with_key = {self.key_header: f"{self.key_prefix}{key}"} if key else {}
         host = self.name if url.host == self.host else url.netloc.decode()
