@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
@@ -17,7 +18,7 @@ from toolsearch.messages import Message, ToolMessage, ToolResult
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.session.base import Session, SessionStore
 from toolsearch.session.memory import MemorySessionStore
-from toolsearch.tools import Tool
+from toolsearch.tools import JsonObject, Tool, ToolContext
 
 
 def opened(
@@ -68,3 +69,16 @@ def text(result: ToolResult) -> str:
 
 def loaded(discovery: Discovery) -> list[str]:
     return [tool.name for tool in discovery.offer().loaded]
+
+
+def run(tool: Tool | None, arguments: JsonObject) -> ToolResult:
+    """What a built-in tool answers."""
+
+    async def called() -> ToolResult:
+        assert tool is not None
+        assert tool.call is not None
+        result = await tool.call(arguments, ToolContext())
+        assert isinstance(result, ToolResult)
+        return result
+
+    return asyncio.run(called())
