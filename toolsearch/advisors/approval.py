@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
 from toolsearch.advisors.base import APPROVAL, Approve, Deny, Edit, PendingCall, Wait
-from toolsearch.advisors.chain import AdvisorChain
+from toolsearch.advisors.chain import AdvisorChain, closing
 from toolsearch.chat.base import ChatEvent, ChatRequest
 
 
@@ -54,8 +54,9 @@ class ApprovalAdvisor:
 
     async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
         """The rest of the chain as it is: what matters comes between the rounds."""
-        async for event in chain.next(request):
-            yield event
+        async with closing(chain.next(request)) as events:
+            async for event in events:
+                yield event
 
     async def review(self, pending: PendingCall) -> Approve | Edit | Deny | Wait:
         """`Approve` for a call that needs no approval; else what `decide` says, or `Wait`."""

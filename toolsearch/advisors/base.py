@@ -39,8 +39,9 @@ class Advisor(Protocol):
         """An async generator: events as they come, at last exactly one `RunFinished` with the response.
 
         ``chain.next(request)`` runs the rest of the chain and gives such events too; an advisor hands them
-        on, changes them, or calls it again, as the tool-calling loop does. Streaming or not is the chain's
-        affair: there is only this one form.
+        on, changes them, or calls it again, as the tool-calling loop does. `chain.closing` around it ends a
+        stream that nobody reads on at once; without, that happens a moment later. Streaming or not is the
+        chain's affair: there is only this one form.
         """
 
 
@@ -109,9 +110,3 @@ def tool_context(context: Mapping[str, Any], call_id: str = "") -> ToolContext:
         tenant=context.get("tenant", ""),
         state=context.get("state", {}),
     )
-
-
-async def pass_on(request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
-    """The rest of the chain as it is: the `advise` of an advisor that has nothing to add to a round."""
-    async for event in chain.next(request):
-        yield event

@@ -1,0 +1,284 @@
+"""Calls run at the same time against the offered tools, and each has its result."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
+from toolsearch.advisors.manager import ToolBatch, ToolCallingManager
+from toolsearch.exceptions import DefinitionError, ToolRetry
+from toolsearch.functions import tool
+from toolsearch.messages import AssistantMessage, TextPart, ToolCall, ToolResult, UserMessage
+from toolsearch.testing import tool_call
+from toolsearch.tools import JsonObject, Tool, ToolContext
+
+
+@tool
+async def double(x: int) -> int:
+    """Doubles."""
+    return 2 * x
+
+
+@tool
+async def boom() -> None:
+    """Fails."""
+    raise ValueError("bad id 7")
+
+
+@tool(return_direct=True)
+async def receipt(n: int) -> str:
+    """Gives a receipt."""
+    if n < 0:
+        raise ToolRetry("n must not be negative")
+    return f"receipt {n}"
+
+
+def run(
+    *calls: ToolCall,
+    tools: tuple[Tool, ...] = (double, boom, receipt),
+    context: ToolContext | None = None,
+    manager: ToolCallingManager | None = None,
+) -> ToolBatch:
+    message = AssistantMessage(content=calls)
+    return asyncio.run((manager or ToolCallingManager()).run(message, tools, context))
+
+
+def test_every_call_has_one_result_in_the_order_of_the_calls() -> None:
+    """(E98) One failure, one unknown tool and one broken call take nothing from the others."""
+    batch = run(
+        tool_call("double", {"x": 21}, id="c1"),
+        tool_call("boom", id="c2"),
+        tool_call("nothing", id="c3"),
+        ToolCall(id="c4", name="double", arguments='{"x": '),
+    )
+    assert [result.call_id for result in batch.results] == ["c1", "c2", "c3", "c4"]
+    assert [result.is_error for result in batch.results] == [False, True, True, True]
+    assert batch.results[0].text == "42"
+    assert [failure.call.id for failure in batch.failures] == ["c2"]
+
+
+def test_a_missing_argument_is_named_and_nothing_runs() -> None:
+    """(E83)"""
+    (result,) = run(ToolCall(id="c", name="double", arguments="")).results
+    assert result.is_error
+    assert "'double'" in result.text
+    assert "x" in result.text
+
+
+def test_calls_run_at_the_same_time() -> None:
+    """Statement 18 of docs/spring-ai.md. Each call waits for the others, so one at a time would never end."""
+    meeting = asyncio.Barrier(3)
+
+    @tool
+    async def meet(n: int) -> int:
+        """Waits for the others."""
+        await meeting.wait()
+        return n
+
+    calls = [tool_call("meet", {"n": n}, id=str(n)) for n in range(3)]
+    assert [result.text for result in run(*calls, tools=(meet,)).results] == ["0", "1", "2"]
+
+
+def test_results_are_in_order_however_the_calls_end() -> None:
+    turn = asyncio.Event()
+
+    @tool
+    async def first() -> str:
+        """Ends last."""
+        await turn.wait()
+        return "first"
+
+    @tool
+    async def second() -> str:
+        """Ends first."""
+        turn.set()
+        return "second"
+
+    batch = run(tool_call("first", id="1"), tool_call("second", id="2"), tools=(first, second))
+    assert [result.text for result in batch.results] == ["first", "second"]
+
+
+def test_max_concurrency_of_one_runs_them_one_after_the_other() -> None:
+    log: list[str] = []
+
+    @tool
+    async def step(n: int) -> None:
+        """Takes a while."""
+        log.append(f"begin {n}")
+        await asyncio.sleep(0)
+        log.append(f"end {n}")
+
+    calls = [tool_call("step", {"n": n}, id=str(n)) for n in range(3)]
+    run(*calls, tools=(step,), manager=ToolCallingManager(max_concurrency=1))
+    assert log == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
+    with pytest.raises(ValueError, match="max_concurrency is 0"):
+        ToolCallingManager(max_concurrency=0)
+
+
+def test_tools_are_given_the_context_with_the_id_of_their_call() -> None:
+    """Statement 22 of docs/spring-ai.md."""
+    seen: list[ToolContext] = []
+
+    async def look(arguments: JsonObject, context: ToolContext) -> ToolResult:
+        seen.append(context)
+        return ToolResult.text("ok")
+
+    context = ToolContext(session_id="s", tenant="t", state={"user": 1})
+    run(tool_call("look", id="c1"), tools=(Tool(raw_name="look", call=look),), context=context)
+    assert seen == [ToolContext(session_id="s", call_id="c1", tenant="t", state={"user": 1})]
+
+
+def test_what_a_tool_returns_becomes_the_result() -> None:
+    async def find(arguments: JsonObject, context: ToolContext) -> Any:
+        return ToolResult((TextPart(text="2 tools"),), structured={"n": 2}, discovered=("a", "b"))
+
+    async def plain(arguments: JsonObject, context: ToolContext) -> Any:
+        return {"x": 1}
+
+    tools = (Tool(raw_name="find", call=find), Tool(raw_name="plain", call=plain))
+    found, dictionary = run(tool_call("find", id="1"), tool_call("plain", id="2"), tools=tools).results
+    assert (found.text, found.structured, found.discovered) == ("2 tools", {"n": 2}, ("a", "b"))
+    assert dictionary.text.replace(" ", "") == '{"x":1}'
+
+
+def test_only_offered_tools_run() -> None:
+    ran: list[str] = []
+
+    @tool
+    async def wipe_disk() -> None:
+        """Never offered."""
+        ran.append("wipe_disk")
+
+    assert run(tool_call("wipe_disk"), tools=(double,)).results[0].is_error
+    assert (
+        not run(tool_call("wipe_disk"), manager=ToolCallingManager(resolvers=[{"wipe_disk": wipe_disk}.get]))
+        .results[0]
+        .is_error
+    )
+    assert ran == ["wipe_disk"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "direct"),
+    [
+        ([tool_call("receipt", {"n": 1}, id="1"), tool_call("receipt", {"n": 2}, id="2")], True),
+        ([tool_call("receipt", {"n": 1}, id="1"), tool_call("double", {"x": 2}, id="2")], False),
+        ([tool_call("receipt", {"n": 1}, id="1"), tool_call("receipt", {"n": -2}, id="2")], False),
+        ([tool_call("receipt", {"n": 1}, id="1"), tool_call("nothing", id="2")], False),
+    ],
+)
+def test_results_are_direct_when_every_call_is_and_succeeded(calls: list[ToolCall], direct: bool) -> None:
+    """(E107) Statement 21 of docs/spring-ai.md."""
+    batch = run(*calls)
+    assert batch.return_direct is direct
+    assert len(batch.results) == 2
+
+
+def test_a_failure_is_reported_in_full_to_the_program() -> None:
+    heard: list[ToolFailure] = []
+    batch = run(tool_call("boom"), manager=ToolCallingManager(on_failure=heard.append))
+    assert heard == list(batch.failures)
+    assert isinstance(heard[0].error, ValueError)
+    assert heard[0].error.__traceback__ is not None
+
+
+def test_a_rethrown_error_leaves_the_other_calls_to_finish() -> None:
+    """Statement 31 of docs/spring-ai.md."""
+    ran: list[int] = []
+
+    @tool
+    async def slow() -> None:
+        """Ends after the failure."""
+        for _ in range(5):
+            await asyncio.sleep(0)
+        ran.append(1)
+
+    manager = ToolCallingManager(errors=ErrorPolicy(rethrow=(Exception,)))
+    with pytest.raises(ValueError, match="bad id 7") as caught:
+        run(tool_call("boom", id="1"), tool_call("slow", id="2"), tools=(boom, slow), manager=manager)
+    assert ran == [1]
+    assert caught.value.__notes__ == ["Raised by tool 'boom', call '1'."]
+
+
+def test_bad_arguments_are_never_rethrown() -> None:
+    """Statement 24 of docs/spring-ai.md."""
+    manager = ToolCallingManager(errors=ErrorPolicy(rethrow=(Exception,)))
+    assert run(tool_call("double", {"x": "many"}), manager=manager).results[0].is_error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), asyncio.CancelledError()])
+def test_what_ends_the_program_or_the_task_is_not_swallowed(error: BaseException) -> None:
+    """(E26)"""
+
+    @tool
+    async def quit_all() -> None:
+        """Ends everything."""
+        raise error
+
+    manager = ToolCallingManager(errors=ErrorPolicy(tell=(Exception,)))
+    with pytest.raises(type(error)):
+        run(
+            tool_call("quit_all", id="1"),
+            tool_call("double", {"x": 1}, id="2"),
+            tools=(quit_all, double),
+            manager=manager,
+        )
+
+
+def test_cancelling_a_run_cancels_its_calls() -> None:
+    """(E26)"""
+    ended: list[str] = []
+
+    @tool
+    async def hang() -> None:
+        """Never returns."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("hang")
+
+    async def cancel() -> None:
+        message = AssistantMessage(content=(tool_call("hang"),))
+        task = asyncio.create_task(ToolCallingManager().run(message, (hang,)))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert ended == ["hang"]
+
+
+def test_a_tool_that_cannot_be_called_is_the_programs_fault() -> None:
+    with pytest.raises(DefinitionError, match="'known': it is offered to the model, but has no `call`"):
+        run(tool_call("known"), tools=(Tool(raw_name="known"),))
+
+
+def test_an_answer_without_calls_cannot_be_run() -> None:
+    """Statement 17 of docs/spring-ai.md."""
+    with pytest.raises(ValueError, match="no tool calls"):
+        run()
+
+
+def test_the_same_manager_runs_a_loop_by_hand() -> None:
+    from toolsearch.chat.base import ChatRequest
+    from toolsearch.messages import Message
+    from toolsearch.testing import ScriptedChatModel
+
+    model = ScriptedChatModel([[tool_call("double", {"x": 4}, id="")], "It is 8."])
+    manager = ToolCallingManager()
+
+    async def loop() -> str:
+        messages: tuple[Message, ...] = (UserMessage.of("What is 2 times 4?"),)
+        while True:
+            response = await model.complete(ChatRequest(messages, tools=(double,)))
+            if not response.message.tool_calls:
+                return response.text
+            batch = await manager.run(response.message, (double,), history=messages)
+            messages = (*messages, batch.message, *batch.results)
+
+    assert asyncio.run(loop()) == "It is 8."
+    (call,) = model.requests[1].messages[1].tool_calls  # type: ignore[union-attr]
+    assert model.requests[1].messages[2].call_id == call.id != ""  # type: ignore[union-attr]
