@@ -436,8 +436,9 @@ class ToolResultError(ToolSearchError, TypeError):
     def __init__(self, tool: str, reason: str) -> None:
         self.tool = tool
         self.reason = reason
+        who = f"Tool {tool!r}" if tool else "A tool"
         super().__init__(
-            f"Tool {tool!r} returned {reason}. Return text, JSON-like values or a ToolResult, "
+            f"{who} returned {reason}. Return text, JSON-like values or a ToolResult, "
             "or give the tool a result_converter."
         )
 

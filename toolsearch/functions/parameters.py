@@ -128,9 +128,8 @@ def _read(
         culprit = _culprit(keyed, fields, scope)
         raise UnresolvedTypeError(tool, culprit, exc.name or str(exc)) from None
     except (PydanticUserError, TypeError, ValueError, NotImplementedError) as exc:
-        reason = (
-            f"no schema can describe it: {str(exc).partition('.')[0]}. Annotate it with a type that JSON has."
-        )
+        cause = str(exc).partition(". ")[0]
+        reason = f"no schema can describe it: {cause}. Annotate it with a type that JSON has."
         raise ParameterError(tool, _culprit(keyed, fields, scope), reason) from exc
 
 

@@ -113,7 +113,7 @@ def _parameter(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any]
         raise ParameterError(tool, parameter.name, reason)
     return Parameter(
         name=parameter.name,
-        annotation=annotation if takes_context else readable_by_pydantic(annotation),
+        annotation=annotation,
         default=parameter.default,
         positional_only=parameter.kind is parameter.POSITIONAL_ONLY,
         takes_context=takes_context,
@@ -124,15 +124,16 @@ def _resolved(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any])
     annotation = parameter.annotation
     if annotation is NO_DEFAULT:
         return Any
-    if not isinstance(annotation, str | ForwardRef):
-        return annotation
     try:
-        reference = ForwardRef(annotation) if isinstance(annotation, str) else annotation
-        return evaluate_forward_ref(reference, globals=scope, locals={})
+        if isinstance(annotation, str):
+            annotation = ForwardRef(annotation)
+        if isinstance(annotation, ForwardRef):
+            annotation = evaluate_forward_ref(annotation, globals=scope, locals={})
+        return readable_by_pydantic(annotation)
     except NameError as exc:
         raise UnresolvedTypeError(tool, parameter.name, exc.name or str(exc)) from None
     except (SyntaxError, TypeError, AttributeError) as exc:
-        reason = f"its annotation {annotation!r} cannot be read: {exc}."
+        reason = f"its annotation {parameter.annotation!r} cannot be read: {exc}."
         raise ParameterError(tool, parameter.name, reason) from exc
 
 

@@ -1,4 +1,4 @@
-"""`typing.TypedDict` classes before Python 3.12, in the form that pydantic reads."""
+"""`TypedDict` classes before Python 3.12, in the form that pydantic reads."""
 
 from __future__ import annotations
 
@@ -11,53 +11,49 @@ from typing import Any
 
 import typing_extensions
 
-SUPPORTED = sys.version_info >= (3, 12)
+_WRAPPERS = {typing.Required: True, typing.NotRequired: False}
 
 
 def readable_by_pydantic(annotation: Any) -> Any:
-    """`annotation` with every `typing.TypedDict` inside replaced by an equal one of `typing_extensions`.
+    """`annotation` with every `TypedDict` inside replaced by an equal one that pydantic takes.
 
-    Before Python 3.12 those of `typing` do not keep what pydantic has to know, and it refuses them.
+    Before Python 3.12 those of `typing` do not keep all that it has to know, and it refuses them.
+
+    Raises:
+        NameError: a field names a type that does not exist.
     """
-    if SUPPORTED:
-        return annotation
-    if isinstance(annotation, typing._TypedDictMeta):  # type: ignore[attr-defined]
-        return _rebuilt(annotation)
+    return annotation if sys.version_info >= (3, 12) else _readable(annotation, {})
+
+
+def _readable(annotation: Any, made: dict[Any, Any]) -> Any:
+    if typing_extensions.is_typeddict(annotation):
+        return made[annotation] if annotation in made else _rebuilt(annotation, made)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if not arguments or origin is typing.Literal:
         return annotation
     if origin is typing.Annotated:
-        return typing.Annotated[(readable_by_pydantic(arguments[0]), *annotation.__metadata__)]
-    mended = tuple(each if isinstance(each, list) else readable_by_pydantic(each) for each in arguments)
-    if mended == arguments:
+        return typing.Annotated[(_readable(arguments[0], made), *annotation.__metadata__)]
+    readable = tuple(each if isinstance(each, list) else _readable(each, made) for each in arguments)
+    if readable == arguments:
         return annotation
-    return (
-        reduce(or_, mended)
-        if origin is types.UnionType
-        else annotation.copy_with(mended)
-        if hasattr(annotation, "copy_with")
-        else origin[mended]
-    )
+    if origin is types.UnionType:
+        return reduce(or_, readable)
+    return annotation.copy_with(readable) if hasattr(annotation, "copy_with") else origin[readable]
 
 
-def _rebuilt(typed_dict: Any) -> Any:
-    hints = typing.get_type_hints(typed_dict, include_extras=True)
-    fields = {}
-    for key, hint in hints.items():
-        required = key in typed_dict.__required_keys__
-        wrapper = typing_extensions.Required if required else typing_extensions.NotRequired
-        fields[key] = wrapper[readable_by_pydantic(_bare(hint))]
-    made: Any = typing_extensions.TypedDict(typed_dict.__name__, fields)  # type: ignore[misc]
-    made.__doc__ = typed_dict.__doc__
-    made.__module__ = typed_dict.__module__
-    return made
-
-
-def _bare(hint: Any) -> Any:
-    wrappers = {
-        typing.Required,
-        typing.NotRequired,
-        typing_extensions.Required,
-        typing_extensions.NotRequired,
-    }
-    return typing.get_args(hint)[0] if typing.get_origin(hint) in wrappers else hint
+def _rebuilt(typed_dict: Any, made: dict[Any, Any]) -> Any:
+    # Filled afterwards, since a field may hold the same type again.
+    twin: Any = typing_extensions.TypedDict(typed_dict.__name__, {})  # type: ignore[misc]
+    twin.__doc__, twin.__module__ = typed_dict.__doc__, typed_dict.__module__
+    made[typed_dict] = twin
+    required = set()
+    for key, hint in typing.get_type_hints(typed_dict, include_extras=True).items():
+        wrapper = typing.get_origin(hint)
+        if _WRAPPERS.get(wrapper, key in typed_dict.__required_keys__):
+            required.add(key)
+        twin.__annotations__[key] = _readable(
+            typing.get_args(hint)[0] if wrapper in _WRAPPERS else hint, made
+        )
+    twin.__required_keys__ = frozenset(required)
+    twin.__optional_keys__ = frozenset(twin.__annotations__) - required
+    return twin
