@@ -12,11 +12,12 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call; `arguments` is JSON text. The name ``tool_search`` is a native search where it can be."""
+    """A tool call; `arguments` is JSON text. ``tool_search`` is a `native` search where there are such."""
 
     id: str
     name: str
     arguments: str = "{}"
+    native: bool = True
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def whole_responses(answer: Answer) -> Json:
 
 
 def responses_call(position: int, call: Call) -> Json:
-    if call.name == "tool_search":
+    if call.name == "tool_search" and call.native:
         return {
             "type": "tool_search_call",
             "id": f"tsc_{position}",
