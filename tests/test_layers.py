@@ -12,7 +12,7 @@ LAYERS = {
         (
             "exceptions naming",
             "tools",
-            "schema tool",
+            "schema",
             "catalog document tokens messages",
             "formats",
             "sources embedders functions",

@@ -40,6 +40,12 @@ def test_names_that_are_lazy_and_names_that_are_typed_are_the_same() -> None:
     assert set(toolsearch.__all__) == {name for name, _ in typed} | {"__version__"}
 
 
+def test_no_module_hides_a_public_name() -> None:
+    """Python binds a module to its package when it is first imported, over whatever is there."""
+    modules = {path.name.removesuffix(".py") for path in Path(toolsearch.__file__).parent.iterdir()}
+    assert not modules & (set(toolsearch.__all__) - {"__version__"})
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'ToolSercher'"):
         _ = toolsearch.ToolSercher
