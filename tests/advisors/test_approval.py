@@ -1,0 +1,295 @@
+"""Calls wait for a decision, in this process or another, and none runs twice."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.advisors.runs import call, question, results
+from toolsearch.advisors.approval import ApprovalAdvisor
+from toolsearch.advisors.base import Advisor, Approve, Deny, Edit, PendingCall, Wait
+from toolsearch.advisors.chain import AdvisorChain
+from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, SqliteCallJournal
+from toolsearch.advisors.limits import LoopLimits
+from toolsearch.advisors.memory import MemoryAdvisor, MemoryConversationStore
+from toolsearch.advisors.paused import PausedRun
+from toolsearch.advisors.tool_calling import ToolCallingAdvisor
+from toolsearch.chat.base import ChatResponse, Usage
+from toolsearch.exceptions import PausedRunError
+from toolsearch.functions import tool
+from toolsearch.messages import AssistantMessage, ToolMessage, UserMessage
+from toolsearch.testing import ScriptedChatModel, tool_call
+from toolsearch.tools import Tool
+
+ran: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_ran() -> None:
+    ran.clear()
+
+
+@tool(tags=["read"])
+async def read(path: str) -> str:
+    """Reads."""
+    ran.append(f"read {path}")
+    return f"text of {path}"
+
+
+@tool(tags=["danger"])
+async def delete(path: str) -> str:
+    """Deletes."""
+    ran.append(f"delete {path}")
+    return f"{path} is gone"
+
+
+TOOLS: tuple[Tool, ...] = (read, delete)
+BOTH = [tool_call("read", {"path": "a"}, id="r"), tool_call("delete", {"path": "b"}, id="d")]
+
+
+def advisors(journal: CallJournal | None = None, **approval: Any) -> list[Advisor]:
+    return [ToolCallingAdvisor(journal=journal), ApprovalAdvisor(**(approval or {"tools": ["delete"]}))]
+
+
+def paused(response: ChatResponse) -> PausedRun:
+    """The state of a paused run, read by another process."""
+    assert response.finish_reason == "paused"
+    return PausedRun.model_validate_json(response.metadata["paused_run"].model_dump_json())
+
+
+@pytest.mark.parametrize(
+    ("approval", "asked"),
+    [
+        ({"tools": ["delete"]}, ["d"]),
+        ({"tags": ["danger", "other"]}, ["d"]),
+        ({"when": lambda pending: pending.arguments["path"] == "a"}, ["r"]),
+        ({"tools": ["delete"], "tags": ["read"]}, ["r", "d"]),
+        ({"reason": "Every call."}, ["r", "d"]),
+    ],
+)
+def test_approval_is_by_tool_by_tag_by_predicate_or_of_all(
+    approval: dict[str, Any], asked: list[str]
+) -> None:
+    response = call(ScriptedChatModel([BOTH]), TOOLS, advisors(**approval))
+    assert [waiting.call.id for waiting in paused(response).waiting] == asked
+    assert [each.split()[0] for each in ran] == [name for name in ("read", "delete") if name[0] not in asked]
+
+
+def test_a_decision_can_be_taken_while_the_run_waits() -> None:
+    async def decide(pending: PendingCall) -> Approve | Edit | Deny:
+        match pending.arguments["path"]:
+            case "yes":
+                return Approve()
+            case "other":
+                return Edit(arguments={"path": "this"})
+            case _:
+                return Deny(reason="Not that one.")
+
+    calls = [tool_call("delete", {"path": path}, id=path) for path in ("yes", "other", "no")]
+    model = ScriptedChatModel([calls, "Done."])
+    response = call(model, TOOLS, advisors(decide=decide))
+    assert (response.text, ran) == ("Done.", ["delete yes", "delete this"])
+    asked, *answers = response.metadata["messages"]
+    assert [each.arguments for each in asked.tool_calls] == [
+        '{"path": "yes"}',
+        '{"path": "this"}',
+        '{"path": "no"}',
+    ]
+    assert [each.text for each in results(answers)] == [
+        "yes is gone",
+        "this is gone",
+        "This was not run: it was not allowed. Not that one.",
+    ]
+
+
+def test_a_run_pauses_and_another_process_resumes_it() -> None:
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors(), question("Tidy up.", session_id="s")))
+    assert ran == ["read a"]
+    assert [(each.call.name, each.reason) for each in state.waiting] == [
+        ("delete", "This call needs approval.")
+    ]
+
+    model = ScriptedChatModel(["Tidy."])
+    response = call(model, TOOLS, advisors(), state.resume({"d": Approve()}))
+    assert ran == ["read a", "delete b"]
+    assert (response.text, response.finish_reason) == ("Tidy.", "stop")
+    question_, asked, *answers = model.requests[0].messages
+    assert question_ == UserMessage.of("Tidy up.")
+    assert asked == AssistantMessage(content=tuple(BOTH))
+    assert [(each.call_id, each.text) for each in results(answers)] == [
+        ("r", "text of a"),
+        ("d", "b is gone"),
+    ]
+    assert model.requests[0].context == {"session_id": "s", "tenant": ""}
+    assert response.metadata["rounds"] == 2
+
+
+def test_denying_and_editing_work_after_a_pause_too() -> None:
+    calls = [tool_call("delete", {"path": path}, id=path) for path in ("x", "y")]
+    state = paused(call(ScriptedChatModel([calls]), TOOLS, advisors()))
+    model = ScriptedChatModel(["Done."])
+    call(model, TOOLS, advisors(), state.resume({"x": Deny(), "y": Edit(arguments={"path": "z"})}))
+    assert ran == ["delete z"]
+    refused, done = results(model.requests[0].messages)
+    assert (refused.text, refused.is_error) == ("This was not run: it was not allowed.", True)
+    assert done.text == "z is gone"
+
+
+def test_calls_without_a_decision_go_on_waiting() -> None:
+    calls = [tool_call("delete", {"path": path}, id=path) for path in ("x", "y")]
+    first = paused(call(ScriptedChatModel([calls]), TOOLS, advisors()))
+    second = paused(call(ScriptedChatModel([]), TOOLS, advisors(), first.resume({"y": Approve()})))
+    assert [each.call.id for each in second.waiting] == ["x"]
+    response = call(ScriptedChatModel(["Done."]), TOOLS, advisors(), second.resume({"x": Approve()}))
+    assert ran == ["delete y", "delete x"]
+    assert [each.call_id for each in results(response.metadata["messages"])] == ["x", "y"]
+
+
+def test_the_edited_arguments_are_validated_by_the_tool() -> None:
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
+    model = ScriptedChatModel(["Done."])
+    call(model, TOOLS, advisors(), state.resume({"d": Edit(arguments={"pfad": "b"})}))
+    assert ran == ["read a"]
+    assert results(model.requests[0].messages)[1].is_error
+
+
+def test_a_tool_that_is_gone_by_then_does_not_run() -> None:
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
+    model = ScriptedChatModel(["Done."])
+    call(model, (read,), advisors(), state.resume({"d": Approve()}))
+    assert ran == ["read a"]
+    assert "There is no tool 'delete'" in results(model.requests[0].messages)[1].text
+
+
+def test_a_decision_on_another_call_is_refused() -> None:
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
+    with pytest.raises(PausedRunError, match="No call 'r' is waiting; there are 'd'") as caught:
+        state.resume({"r": Approve()})
+    assert caught.value.call_ids == ("r",)
+
+
+def test_usage_rounds_and_limits_go_on_where_the_run_paused() -> None:
+    def calls(name: str) -> ChatResponse:
+        message = AssistantMessage(content=(tool_call(name, {"path": "a"}, id=name),))
+        return ChatResponse(message, "tool_calls", Usage(10, 1))
+
+    loop: list[Advisor] = [
+        ToolCallingAdvisor(limits=LoopLimits(rounds=3)),
+        ApprovalAdvisor(tools=["delete"]),
+    ]
+    state = paused(call(ScriptedChatModel([calls("read"), calls("delete")]), TOOLS, loop))
+    assert (state.rounds, state.usage) == (2, Usage(20, 2))
+    response = call(ScriptedChatModel([calls("read")]), TOOLS, loop, state.resume({"delete": Approve()}))
+    assert (response.finish_reason, response.metadata["rounds"]) == ("limit", 3)
+    assert response.usage == Usage(30, 3)
+    assert len(results(response.metadata["messages"])) == 3
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_run_that_is_resumed_twice_runs_its_calls_once(kind: str, tmp_path: Path) -> None:
+    journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
+    told = []
+    for _ in range(2):
+        model = ScriptedChatModel(["Done."])
+        call(model, TOOLS, advisors(journal), state.resume({"d": Approve()}))
+        told.append([each.text for each in results(model.requests[0].messages)])
+        if kind == "sqlite":
+            journal = SqliteCallJournal(tmp_path / "calls.sqlite")
+    assert ran == ["read a", "delete b"]
+    assert told == [["text of a", "b is gone"]] * 2
+
+
+def test_a_resumed_run_can_be_tried_again_after_the_model_failed() -> None:
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
+    loop = advisors()
+    with pytest.raises(OSError, match="gone"):
+        call(ScriptedChatModel([OSError("gone")]), TOOLS, loop, state.resume({"d": Approve()}))
+    response = call(ScriptedChatModel(["Done."]), TOOLS, loop, state.resume({"d": Approve()}))
+    assert (response.text, ran) == ("Done.", ["read a", "delete b"])
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_call_that_had_begun_when_the_process_died_is_not_run_again(kind: str, tmp_path: Path) -> None:
+    journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
+    assert journal.begin(state.id, "d") == "new"
+    model = ScriptedChatModel(["Done."])
+    call(model, TOOLS, advisors(journal), state.resume({"d": Approve()}))
+    assert ran == ["read a"]
+    assert "not known whether this call ran" in results(model.requests[0].messages)[1].text
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_journal_knows_a_call_of_a_run_and_how_it_ended(kind: str, tmp_path: Path) -> None:
+    journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
+    result = ToolMessage(call_id="c", name="t", structured={"n": 1})
+    assert journal.begin("run", "c") == "new"
+    assert journal.begin("run", "c") == "unknown"
+    journal.finish("run", result)
+    assert journal.begin("run", "c") == result
+    assert journal.begin("other", "c") == "new"
+
+
+def test_a_journal_in_memory_is_bounded() -> None:
+    journal = MemoryCallJournal(max_calls=2)
+    assert [journal.begin("run", each) for each in "aabca"] == ["new", "unknown", "new", "new", "new"]
+
+
+def test_gates_are_asked_in_order_and_the_first_objection_counts() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def gate(name: str, verdict: Approve | Edit | Deny | Wait) -> ApprovalAdvisor:
+        async def decide(pending: PendingCall) -> Approve | Edit | Deny | Wait:
+            asked.append((name, pending.arguments["path"]))
+            return verdict
+
+        return ApprovalAdvisor(decide=decide, name=name)
+
+    gates = [gate("1", Edit(arguments={"path": "x"})), gate("2", Deny(reason="No.")), gate("3", Approve())]
+    call(ScriptedChatModel([BOTH[1], "Done."]), TOOLS, [ToolCallingAdvisor(), *gates])
+    assert asked == [("1", "b"), ("2", "x")]
+    assert ran == []
+
+
+def test_a_call_that_cannot_run_asks_nobody() -> None:
+    async def decide(pending: PendingCall) -> Approve:
+        raise AssertionError(pending.call.name)
+
+    model = ScriptedChatModel([tool_call("unknown"), "Done."])
+    assert call(model, TOOLS, advisors(decide=decide, reason="all")).text == "Done."
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_memory_holds_a_paused_run_once_and_whole(inside: bool) -> None:
+    store = MemoryConversationStore()
+    memory = MemoryAdvisor(store, order=500 if inside else 200)
+    loop = [*advisors(), memory]
+    request = question("Tidy up.", session_id="s")
+    script = ScriptedChatModel([tool_call("read", {"path": "0"}, id="0"), BOTH])
+    state = paused(call(script, TOOLS, loop, request))
+    model = ScriptedChatModel(["Tidy.", "Yes."])
+    call(model, TOOLS, loop, state.resume({"d": Approve()}))
+    roles = [message.role for message in store.messages("s", "")]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "tool", "assistant"]
+    call(model, TOOLS, loop, replace(request, messages=(UserMessage.of("Really?"),)))
+    assert [m.role for m in model.requests[1].messages] == [*roles, "user"]
+    assert model.requests[0].messages == store.messages("s", "")[:6]
+
+
+def test_text_in_the_place_of_names_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Give a collection, such as \['delete'\]"):
+        ApprovalAdvisor(tools="delete")
+
+
+def test_two_runs_may_wait_at_once() -> None:
+    async def both() -> tuple[ChatResponse, ChatResponse]:
+        chain = AdvisorChain(ScriptedChatModel([BOTH, BOTH]), advisors(), TOOLS)
+        return await asyncio.gather(chain.call(question("a")), chain.call(question("b")))
+
+    first, second = map(paused, asyncio.run(both()))
+    assert first.id != second.id
+    call(ScriptedChatModel(["Done."]), TOOLS, advisors(), first.resume({"d": Approve()}))
+    assert ran.count("delete b") == 1
