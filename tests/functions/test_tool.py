@@ -4,6 +4,7 @@ import asyncio
 import gc
 import inspect
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -246,22 +247,35 @@ def test_a_copy_with_other_fields_still_works() -> None:
     assert greet.name == "greet"
 
 
-def test_a_tool_keeps_no_variable_of_the_function_it_was_made_in() -> None:
-    class Big:
-        pass
+class Big:
+    pass
 
-    def make() -> tuple[Tool, weakref.ref[Big]]:
-        big = Big()
 
+def function_around(big: Big) -> Tool:
+    @tool
+    def f(x: "int") -> "int":
+        return x
+
+    return f
+
+
+def class_around(big: Big) -> Tool:
+    class Holder:
         @tool
-        def f(x: "int") -> "int":
+        def f(self, x: "int") -> "int":
             return x
 
-        return f, weakref.ref(big)
+    return Holder().f
 
-    made, big = make()
+
+@pytest.mark.parametrize("make", [function_around, class_around])
+def test_a_tool_keeps_no_variable_of_the_function_it_was_made_in(make: Callable[[Big], Tool]) -> None:
+    big = Big()
+    kept = weakref.ref(big)
+    made = make(big)
+    del big
     gc.collect()
-    assert big() is None
+    assert kept() is None
     assert text(made, {"x": 1}) == "1"
 
 

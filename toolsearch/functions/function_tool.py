@@ -134,6 +134,7 @@ class FunctionTool(Tool, Generic[P, R]):
         as_method = self.binds == "class" or (self.binds == "object" and first_is_receiver(self.function))
         with suppress(UnresolvedTypeError):
             _ = (self._method_parameters if as_method else self.parameters).schema
+            self.parameters.forget_names()
 
 
 def _unwrapped(function: Any) -> tuple[Any, Literal["object", "class", "nothing"]]:

@@ -94,13 +94,16 @@ class Parameters:
             self._tool, self._function, descriptions=self._descriptions, names=self._names, bound_first=True
         )
 
+    def forget_names(self) -> None:
+        """Let go of what annotations may name, which may be every variable around the tool."""
+        self._names = dict
+
     def _reading(self) -> _Read:
         if self._read is None:
             scope = {**globals_of(self._function), **self._names()}
             parameters = read_parameters(self._tool, self._function, scope, bound_first=self._bound_first)
             self._read = _read(self._tool, parameters, self._descriptions, scope)
-            # Names may hold on to every variable of the function in which the tool was made.
-            self._names = dict
+            self.forget_names()
         return self._read
 
 
