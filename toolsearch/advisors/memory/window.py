@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from toolsearch.messages import AssistantMessage, Message, SystemMessage, TextPart, ToolMessage, UserMessage
 from toolsearch.tokens import count_tokens
@@ -14,7 +15,7 @@ IMAGE_TOKENS = 1000
 def turns_of(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
     """`messages` cut before each user message; what comes before the first one is a turn of its own."""
     starts = [i for i, message in enumerate(messages) if i == 0 or isinstance(message, UserMessage)]
-    return [tuple(messages[i:j]) for i, j in zip(starts, [*starts[1:], len(messages)], strict=True)]
+    return [tuple(messages[i:j]) for i, j in pairwise([*starts, len(messages)])]
 
 
 def latest_turns(
