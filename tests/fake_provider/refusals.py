@@ -35,6 +35,8 @@ def refuse_chat(body: Json) -> str | None:
         for call in message.get("tool_calls", []):
             if not call["id"] or len(call["id"]) > 40:
                 return "Invalid 'tool_calls[].id'"
+            if bad := _bad_names([call["function"]["name"]], 64):
+                return bad
             if not isinstance(json.loads(call["function"]["arguments"]), dict):
                 return "Invalid 'tool_calls[].function.arguments'"
             open_ids.append(call["id"])
@@ -59,6 +61,8 @@ def refuse_responses(body: Json) -> str | None:
         if kind in outputs:
             if item["call_id"] in open_ids:
                 return "Duplicate call_id"
+            if kind == "function_call" and (bad := _bad_names([item["name"]], 64)):
+                return bad
             if kind == "tool_search_call" and not searches:
                 return "tool_search_call without a tool_search tool"
             arguments = item["arguments"]
@@ -107,6 +111,9 @@ def refuse_anthropic(body: Json) -> str | None:
             if block["type"] == "tool_result" and (bad := _bad_result(block, declared)):
                 return bad
         open_ids = {block["id"] for block in blocks if block["type"] == "tool_use"}
+        for block in blocks:
+            if block["type"] == "tool_use" and (bad := _bad_names([block["name"]], 128)):
+                return bad
         if open_ids & seen or len(open_ids) != sum(block["type"] == "tool_use" for block in blocks):
             return "messages: tool_use ids must be unique"
         if any(not re.fullmatch(r"[a-zA-Z0-9_-]+", call_id) for call_id in open_ids):

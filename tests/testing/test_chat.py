@@ -14,6 +14,7 @@ from toolsearch.chat.base import (
     TextDelta,
     Usage,
 )
+from toolsearch.exceptions import ChatRequestError
 from toolsearch.messages import AssistantMessage, TextPart, ToolCall, UserMessage
 from toolsearch.testing import BrokenStream, ScriptedChatModel, tool_call
 
@@ -89,3 +90,11 @@ def test_an_endless_script_never_runs_out_and_a_finite_one_says_so() -> None:
     complete(model)
     with pytest.raises(AssertionError, match="request 2"):
         complete(model)
+
+
+def test_what_providers_refuse_is_refused_unless_told_otherwise() -> None:
+    answer = AssistantMessage(content=(tool_call("add"),))
+    dangling = ChatRequest((UserMessage.of("hello"), answer, UserMessage.of("well?")))
+    with pytest.raises(ChatRequestError, match="'call_1' has no result"):
+        complete(ScriptedChatModel(["never"]), dangling)
+    assert complete(ScriptedChatModel(["fine"], strict=False), dangling).text == "fine"

@@ -125,7 +125,11 @@ class OpenAIChatModel(HttpChatModel):
 
 
 def _tool_fields(tools: Sequence[Tool], choice: ToolChoice) -> JsonObject:
-    fields: JsonObject = {"tools": write_tools(tools, "openai_chat")} if tools else {}
+    records = [
+        {key: value for key, value in record.items() if key != "defer_loading"}
+        for record in write_tools(tools, "openai_chat")
+    ]
+    fields: JsonObject = {"tools": records} if records else {}
     if choice == "required" or (choice == "none" and tools):
         fields["tool_choice"] = choice
     elif choice not in {"auto", "none"}:

@@ -32,7 +32,9 @@ class Outline:
         must_show_one: Whether some tool must not be deferred; else, whether deferring takes such a search.
         choice: The tool that must be called; `needs_tools`: some tool must be.
         references: Names in results that stand for whole definitions.
+        called: Names of the tools that were called.
         turns: Calls with the results that are in the right place.
+        ids_once: Whether no two calls of all turns may share an id; else, none of one turn.
         bad_arguments: Ids of calls whose arguments are no object.
         empty: Places of messages with nothing in them.
     """
@@ -46,7 +48,9 @@ class Outline:
     choice: str = ""
     needs_tools: bool = False
     references: list[str] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
+    ids_once: bool = True
     bad_arguments: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
 
@@ -61,97 +65,103 @@ def outline_of(form: str, body: JsonObject) -> Outline:
 
 
 def _outline_chat(body: JsonObject) -> Outline:
-    outline = Outline(name_length=64)
-    for tool in body.get("tools") or ():
-        if isinstance(tool.get("function"), dict):
-            outline.tools.append(str(tool["function"].get("name") or ""))
+    outline = Outline(name_length=64, ids_once=False)
+    outline.tools = [
+        _text(tool["function"], "name") for tool in _records(body, "tools") if _has(tool, "function")
+    ]
     choice = body.get("tool_choice")
-    if isinstance(choice, dict):
-        outline.choice = str((choice.get("function") or {}).get("name") or "")
+    if isinstance(choice, dict) and _has(choice, "function"):
+        outline.choice = _text(choice["function"], "name")
     outline.needs_tools = choice == "required"
     turn = Turn()
-    for message in body.get("messages") or ():
+    for message in _records(body, "messages"):
         if message.get("role") == "tool":
-            turn.results.append(str(message.get("tool_call_id") or ""))
+            turn.results.append(_text(message, "tool_call_id"))
             continue
         outline.turns.append(turn)
         turn = Turn()
-        for call in message.get("tool_calls") or ():
-            call_id = str(call.get("id") or "")
-            turn.calls.append(call_id)
-            if "function" in call and not is_complete(str(call["function"].get("arguments") or "")):
-                outline.bad_arguments.append(call_id)
+        for call in _records(message, "tool_calls"):
+            turn.calls.append(_text(call, "id"))
+            if _has(call, "function"):
+                outline.called.append(_text(call["function"], "name"))
+                if not is_complete(_text(call["function"], "arguments")):
+                    outline.bad_arguments.append(_text(call, "id"))
     outline.turns.append(turn)
     return outline
 
 
 def _outline_responses(body: JsonObject) -> Outline:
     outline = Outline(name_length=64)
-    for tool in _flat(body.get("tools") or ()):
+    for tool in _flat(_records(body, "tools")):
         if tool.get("type") == "tool_search":
             outline.has_search = True
         elif tool.get("type") == "function":
-            outline.tools.append(str(tool.get("name") or ""))
+            outline.tools.append(_text(tool, "name"))
             if tool.get("defer_loading"):
-                outline.deferred.append(str(tool.get("name") or ""))
+                outline.deferred.append(_text(tool, "name"))
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice.get("type") == "function":
-        outline.choice = str(choice.get("name") or "")
+        outline.choice = _text(choice, "name")
     outline.needs_tools = choice == "required" and not outline.has_search
-    items = body.get("input")
+    # The provider may hold the beginning of the conversation, calls included.
+    continued = bool(body.get("previous_response_id") or body.get("conversation"))
     # Results need not be next to their calls in this form, only after them.
     turn = Turn()
-    for item in items if isinstance(items, list) else ():
-        kind, call_id = item.get("type"), str(item.get("call_id") or "")
-        hosted = item.get("execution") == "server"
-        if kind in {"function_call", "tool_search_call"} and not hosted:
+    for item in _records(body, "input"):
+        kind, call_id = _text(item, "type"), _text(item, "call_id")
+        if item.get("execution") == "server":
+            continue
+        if kind in {"function_call", "tool_search_call"}:
             turn.calls.append(call_id)
-            arguments = item.get("arguments")
-            if not isinstance(arguments, dict) and not is_complete(str(arguments or "")):
+            if kind == "function_call":
+                outline.called.append(_text(item, "name"))
+            if not _has(item, "arguments") and not is_complete(_text(item, "arguments")):
                 outline.bad_arguments.append(call_id)
-        elif kind in {"function_call_output", "tool_search_output"} and not hosted:
-            if call_id not in turn.calls:
-                outline.turns.append(Turn(results=[call_id]))
-            else:
+        elif kind in {"function_call_output", "tool_search_output"}:
+            if call_id in turn.calls:
                 turn.results.append(call_id)
+            elif not continued:
+                outline.turns.append(Turn(results=[call_id]))
     outline.turns.append(turn)
     return outline
 
 
 def _outline_anthropic(body: JsonObject) -> Outline:
     outline = Outline(name_length=128, must_show_one=True)
-    for tool in body.get("tools") or ():
-        name = str(tool.get("name") or "")
-        if str(tool.get("type") or "").startswith("tool_search_tool"):
-            outline.has_search = True
+    for tool in _records(body, "tools"):
+        if "name" not in tool and "input_schema" not in tool:
+            continue  # a set of tools of the provider's own
+        name = _text(tool, "name")
+        outline.has_search |= _text(tool, "type").startswith("tool_search_tool")
         outline.tools.append(name)
         if tool.get("defer_loading"):
             outline.deferred.append(name)
         if tool.get("cache_control"):
             outline.cached.append(name)
-    choice = body.get("tool_choice") or {}
-    outline.choice = str(choice.get("name") or "")
-    outline.needs_tools = choice.get("type") == "any"
-    messages = body.get("messages") or []
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict):
+        outline.choice = _text(choice, "name")
+        outline.needs_tools = choice.get("type") == "any"
+    messages = _records(body, "messages")
     turn = Turn()
     for position, message in enumerate(messages):
-        blocks = message.get("content")
+        from_model = message.get("role") == "assistant"
         last = position == len(messages) - 1
-        if _is_blank(blocks) and not (last and message.get("role") == "assistant"):
+        if _is_blank(message.get("content")) and not (last and from_model):
             outline.empty.append(f"messages[{position}]")
-        blocks = blocks if isinstance(blocks, list) else []
-        if message.get("role") == "assistant":
+        if from_model:
             outline.turns.append(turn)
             turn = Turn()
-            for block in blocks:
+            for block in _records(message, "content"):
                 if block.get("type") == "tool_use":
-                    turn.calls.append(str(block.get("id") or ""))
-                    if not isinstance(block.get("input"), dict):
-                        outline.bad_arguments.append(str(block.get("id") or ""))
-            continue
-        turn.results += _leading_results(blocks, outline)
-        outline.turns.append(turn)
-        turn = Turn()
+                    turn.calls.append(_text(block, "id"))
+                    outline.called.append(_text(block, "name"))
+                    if not _has(block, "input"):
+                        outline.bad_arguments.append(_text(block, "id"))
+        else:
+            turn.results += _leading_results(_records(message, "content"), outline)
+            outline.turns.append(turn)
+            turn = Turn()
     outline.turns.append(turn)
     return outline
 
@@ -163,15 +173,14 @@ def _leading_results(blocks: Sequence[JsonObject], outline: Outline) -> Iterator
         if block.get("type") != "tool_result":
             other = True
             continue
-        call_id = str(block.get("tool_use_id") or "")
+        call_id = _text(block, "tool_use_id")
         if other:
             outline.turns.append(Turn(results=[call_id]))
         else:
             yield call_id
-        content = block.get("content")
-        for part in content if isinstance(content, list) else ():
+        for part in _records(block, "content"):
             if part.get("type") == "tool_reference":
-                outline.references.append(str(part.get("tool_name") or ""))
+                outline.references.append(_text(part, "tool_name"))
 
 
 _OUTLINES: Mapping[str, Callable[[JsonObject], Outline]] = {
@@ -181,11 +190,26 @@ _OUTLINES: Mapping[str, Callable[[JsonObject], Outline]] = {
 }
 
 
+def _records(record: JsonObject, key: str) -> list[JsonObject]:
+    """The objects in the list under `key`; a body from elsewhere may hold anything."""
+    value = record.get(key)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _has(record: JsonObject, key: str) -> bool:
+    return isinstance(record.get(key), dict)
+
+
+def _text(record: JsonObject, key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def _flat(tools: Iterable[JsonObject]) -> Iterator[JsonObject]:
     """The tools, those of namespaces included."""
     for tool in tools:
         if tool.get("type") == "namespace":
-            yield from _flat(tool.get("tools") or ())
+            yield from _flat(_records(tool, "tools"))
         else:
             yield tool
 
@@ -195,4 +219,7 @@ def _is_blank(content: object) -> bool:
         return not content.strip()
     if not isinstance(content, list) or not content:
         return True
-    return any(block.get("type") == "text" and not str(block.get("text") or "").strip() for block in content)
+    return any(
+        isinstance(block, dict) and block.get("type") == "text" and not _text(block, "text").strip()
+        for block in content
+    )

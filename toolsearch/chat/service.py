@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import httpx
@@ -75,7 +76,11 @@ class Service:
         if url.scheme not in {"http", "https"} or not url.host:
             shown = str(url.copy_with(userinfo=b"", query=None))
             raise ValueError(f"{shown!r} is no http or https URL.")
-        return url.copy_with(path=f"{url.path.rstrip('/').removesuffix(self.path)}{self.path}")
+        # A base URL may go as far into the path as people have seen it written.
+        heads = accumulate(f"/{part}" for part in self.path.strip("/").split("/"))
+        given = url.path.rstrip("/")
+        head = next((head for head in reversed([*heads]) if given.endswith(head)), "")
+        return url.copy_with(path=given.removesuffix(head) + self.path)
 
     def _key(self, url: httpx.URL) -> str:
         # A key is never sent to another host than the one it is for.

@@ -78,7 +78,7 @@ def refuse_native(provider: str, request: ChatRequest) -> None:
 
 def _tool_problems(outline: Outline, max_tools: int | None) -> Iterator[RequestProblem]:
     pattern = re.compile(rf"[a-zA-Z0-9_-]{{1,{outline.name_length}}}")
-    for name in outline.tools:
+    for name in (*outline.tools, *outline.called):
         if not pattern.fullmatch(name):
             reason = f"Tool {name!r} must have a name of 1-{outline.name_length} letters, digits, _ or -."
             yield RequestProblem("tool_name", name, reason)
@@ -134,8 +134,10 @@ def _message_problems(outline: Outline) -> Iterator[RequestProblem]:
                 yield RequestProblem("result_without_call", call_id, reason)
         for call_id in _repeated(turn.results):
             yield RequestProblem("duplicate_call", call_id, f"Tool call {call_id!r} has several results.")
-    for call_id in _repeated([call_id for turn in outline.turns for call_id in turn.calls]):
-        yield RequestProblem("duplicate_call", call_id, f"Several tool calls have the id {call_id!r}.")
+    together = [[call_id for turn in outline.turns for call_id in turn.calls]]
+    for calls in together if outline.ids_once else (turn.calls for turn in outline.turns):
+        for call_id in _repeated(calls):
+            yield RequestProblem("duplicate_call", call_id, f"Several tool calls have the id {call_id!r}.")
     for call_id in outline.bad_arguments:
         yield RequestProblem("arguments", call_id, f"Tool call {call_id!r} has arguments that are no object.")
     for place in outline.empty:

@@ -6,9 +6,10 @@ import asyncio
 import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from toolsearch.chat.anthropic import AnthropicChatModel
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RoundFinished, TextDelta
 from toolsearch.messages import AssistantMessage, TextPart, ToolCall
 
@@ -33,6 +34,10 @@ def tool_call(name: str, arguments: Mapping[str, Any] | None = None, *, id: str 
     return ToolCall(id=id, name=name, arguments=json.dumps(dict(arguments or {}), ensure_ascii=False))
 
 
+# Of the providers, this one is the hardest to please; nothing is sent.
+_STRICT_MODEL = AnthropicChatModel("strict", api_key="")
+
+
 class ScriptedChatModel:
     """Answers each request with the next step of a script, streamed or not.
 
@@ -48,6 +53,7 @@ class ScriptedChatModel:
         id: str = "scripted:model",  # noqa: A002
         native_search: bool = False,
         piece_length: int = 8,
+        strict: bool = True,
     ) -> None:
         """Answers nothing yet.
 
@@ -55,6 +61,7 @@ class ScriptedChatModel:
             script: The answers in order; it may be endless. A function answers every request.
             id, native_search: What the model says of itself.
             piece_length: Characters of a text delta when streaming.
+            strict: Refuse, as providers do, a call without its result, two tools of one name and the like.
         """
         if piece_length < 1:
             raise ValueError(f"piece_length is {piece_length}, not at least 1.")
@@ -67,6 +74,7 @@ class ScriptedChatModel:
         )
         self._function = script if callable(script) else None
         self._piece_length = piece_length
+        self._strict = strict
         self.id = id
         self.native_search = native_search
         self.requests: list[ChatRequest] = []
@@ -77,6 +85,7 @@ class ScriptedChatModel:
 
         Raises:
             AssertionError: the script has come to its end.
+            ChatRequestError: providers would refuse the request.
         """
         answer = await self._next(request, streamed=False)
         if isinstance(answer, BrokenStream):
@@ -96,6 +105,8 @@ class ScriptedChatModel:
     async def _next(self, request: ChatRequest, *, streamed: bool) -> ChatResponse | BrokenStream:
         self.requests.append(request)
         self.streamed.append(streamed)
+        if self._strict:
+            _STRICT_MODEL.body(replace(request, options={}))
         # As with a provider, the answer comes in a later turn of the event loop.
         await asyncio.sleep(0)
         step = self._function or next(self._steps, None)
