@@ -201,7 +201,7 @@ def test_the_search_is_there_whatever_the_caller_brings(streaming: bool) -> None
     own = office.tool(Tool(raw_name="mine"))
     model = ScriptedChatModel([find(SEND), use("mine"), "Done."])
     chain = AdvisorChain(model, [ToolCallingAdvisor(), office.advisor()], tools=[own])
-    request = ChatRequest((UserMessage.of("Go."),), options={"tools": "mine"})
+    request = ChatRequest((UserMessage.of("Go."),), options={"temperature": 0})
 
     async def run() -> ChatResponse:
         if not streaming:

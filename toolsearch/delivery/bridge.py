@@ -56,7 +56,7 @@ class Bridge:
 
     def request(self, request: ChatRequest, offer: Offer) -> ChatRequest:
         tools = self._direct(offer)
-        messages = _with_preselected(self, request.messages, offer)
+        messages = _with_preselected(request.messages, offer)
         return replace(request, tools=tools, messages=wrapped(messages, {tool.name for tool in tools}))
 
     def response(self, response: ChatResponse, offer: Offer) -> ChatResponse:
@@ -80,7 +80,7 @@ class Bridge:
     def _direct(self, offer: Offer) -> tuple[Tool, ...]:
         if offer.search_tool is None:
             return offer.visible
-        return (offer.search_tool, _call_tool(self, offer), *offer.visible)
+        return (offer.search_tool, _call_tool(offer), *offer.visible)
 
 
 def wrapped(messages: Sequence[Message], direct: Collection[str]) -> tuple[Message, ...]:
@@ -110,7 +110,7 @@ def inner_call(arguments: str) -> tuple[str, str] | None:
     """The tool that a call of `call_tool` means: name, and arguments as JSON text; None for bad form."""
     try:
         whole = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(whole, dict) or not whole.keys() <= {"name", "arguments"}:
         return None
@@ -135,25 +135,29 @@ def _unwrapped(part: AssistantPart, changed: Collection[str]) -> AssistantPart:
 def _wrap(call: ToolCall) -> str:
     try:
         arguments: Any = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = call.arguments
     return json.dumps({"name": call.name, "arguments": arguments}, ensure_ascii=False)
 
 
-def _call_tool(delivery: Bridge, offer: Offer) -> Tool:
+def answer_itself(arguments: JsonObject, offer: Offer) -> ToolResult:
+    """What `call_tool` says of a call that it does not pass on: its form is bad, or the tool has changed."""
     changed = {tool.name: tool for tool in offer.loaded if tool.name in offer.changed}
+    tool = changed.get(arguments.get("name", ""))
+    return ToolResult.error(_FORM) if tool is None else _announced(tool)
 
-    async def answer(arguments: JsonObject, context: ToolContext) -> ToolResult:
+
+def _call_tool(offer: Offer) -> Tool:
+    async def call(arguments: JsonObject, context: ToolContext) -> ToolResult:
         del context
-        tool = changed.get(arguments.get("name", ""))
-        return ToolResult.error(_FORM) if tool is None else _announced(delivery, tool)
+        return answer_itself(arguments, offer)
 
-    return Tool(raw_name=CALL_TOOL, description=_DESCRIPTION, input_schema=_SCHEMA, call=answer)
+    return Tool(raw_name=CALL_TOOL, description=_DESCRIPTION, input_schema=_SCHEMA, call=call)
 
 
-def _announced(delivery: Bridge, tool: Tool) -> ToolResult:
+def _announced(tool: Tool) -> ToolResult:
     """The result of a call of a tool that has changed since the model read of it: what it is now."""
-    text = f"Nothing was run, as this tool has changed since you found it. It is now:\n{delivery.entry(tool)}"
+    text = f"Nothing was run, as this tool has changed since you found it. It is now:\n{BRIDGE.entry(tool)}"
     return ToolResult(
         (TextPart(text=text),),
         is_error=True,
@@ -162,13 +166,13 @@ def _announced(delivery: Bridge, tool: Tool) -> ToolResult:
     )
 
 
-def _with_preselected(delivery: Bridge, messages: Sequence[Message], offer: Offer) -> tuple[Message, ...]:
+def _with_preselected(messages: Sequence[Message], offer: Offer) -> tuple[Message, ...]:
     """`messages` with the tools that were found for a user message listed at its end."""
     out = list(messages)
     for position, tools in offer.preselected.items():
         message = out[position]
         if tools and isinstance(message, UserMessage):
-            listing = "\n".join((delivery.heading(len(tools)), *map(delivery.entry, tools)))
+            listing = "\n".join((BRIDGE.heading(len(tools)), *map(BRIDGE.entry, tools)))
             part = TextPart(text=f"\n\n[{listing}]")
             out[position] = message.model_copy(update={"content": (*message.content, part)})
     return tuple(out)

@@ -1,0 +1,1 @@
+"""Tool search in somebody else's loop."""
