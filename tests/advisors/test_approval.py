@@ -188,18 +188,17 @@ def test_usage_rounds_and_limits_go_on_where_the_run_paused() -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_a_run_that_is_resumed_twice_runs_its_calls_once(kind: str, tmp_path: Path) -> None:
-    journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
+def test_a_run_that_came_to_its_end_cannot_be_resumed_again(kind: str, tmp_path: Path) -> None:
+    journal: CallJournal = MemoryCallJournal()
     state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
-    told = []
-    for _ in range(2):
-        model = ScriptedChatModel(["Done."])
-        call(model, TOOLS, advisors(journal), state.resume({"d": Approve()}))
-        told.append([each.text for each in results(model.requests[0].messages)])
-        if kind == "sqlite":
-            journal = SqliteCallJournal(tmp_path / "calls.sqlite")
+    if kind == "sqlite":
+        journal = SqliteCallJournal(tmp_path / "calls.sqlite")
+    call(ScriptedChatModel(["Done."]), TOOLS, advisors(journal), state.resume({"d": Approve()}))
+    if kind == "sqlite":
+        journal = SqliteCallJournal(tmp_path / "calls.sqlite")
+    with pytest.raises(PausedRunError, match="resumed before and went on to its end"):
+        call(ScriptedChatModel([]), TOOLS, advisors(journal), state.resume({"d": Approve()}))
     assert ran == ["read a", "delete b"]
-    assert told == [["text of a", "b is gone"]] * 2
 
 
 def test_a_resumed_run_can_be_tried_again_after_the_model_failed() -> None:
@@ -231,6 +230,10 @@ def test_a_journal_knows_a_call_of_a_run_and_how_it_ended(kind: str, tmp_path: P
     journal.finish("run", result)
     assert journal.begin("run", "c") == result
     assert journal.begin("other", "c") == "new"
+    assert not journal.has_ended("run")
+    journal.end("run")
+    assert journal.has_ended("run")
+    assert not journal.has_ended("other")
 
 
 def test_a_journal_in_memory_is_bounded() -> None:

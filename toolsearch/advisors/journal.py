@@ -14,6 +14,9 @@ Begun: TypeAlias = Literal["new", "unknown"]
 """Of a call that begins: ``new``, or ``unknown`` where it began before and nobody knows how it ended."""
 
 
+_END = ""
+
+
 class CallJournal(Protocol):
     """The calls that ran after a pause, by run and call id. Safe to use from several threads; may block."""
 
@@ -22,6 +25,12 @@ class CallJournal(Protocol):
 
     def finish(self, run_id: str, result: ToolMessage) -> None:
         """Notes the result of a call that has begun."""
+
+    def end(self, run_id: str) -> None:
+        """Notes that the run went on from its pause to its end, or to its next pause."""
+
+    def has_ended(self, run_id: str) -> bool:
+        """Whether `end` was called for it."""
 
 
 class MemoryCallJournal:
@@ -44,6 +53,13 @@ class MemoryCallJournal:
     def finish(self, run_id: str, result: ToolMessage) -> None:
         with self._lock:
             self._results[run_id, result.call_id] = result
+
+    def end(self, run_id: str) -> None:
+        self.begin(run_id, _END)
+
+    def has_ended(self, run_id: str) -> bool:
+        with self._lock:
+            return (run_id, _END) in self._results
 
 
 class SqliteCallJournal:
@@ -80,3 +96,11 @@ class SqliteCallJournal:
                 "UPDATE calls SET result = ? WHERE run_id = ? AND call_id = ?",
                 (result.model_dump_json(), run_id, result.call_id),
             )
+
+    def end(self, run_id: str) -> None:
+        self.begin(run_id, _END)
+
+    def has_ended(self, run_id: str) -> bool:
+        with transaction(self._path) as database:
+            found = database.execute("SELECT 1 FROM calls WHERE run_id = ? AND call_id = ?", (run_id, _END))
+            return found.fetchone() is not None

@@ -37,7 +37,7 @@ from toolsearch.chat.base import (
     RunFinished,
     ToolFinished,
 )
-from toolsearch.exceptions import LimitExceededError
+from toolsearch.exceptions import LimitExceededError, PausedRunError
 from toolsearch.messages import Message, ToolMessage, ToolResult
 from toolsearch.tools import ToolContext
 
@@ -88,8 +88,9 @@ class ToolCallingAdvisor:
             history: Whether each round is sent the whole conversation, or only system messages and what is
                 new since the last round. None leaves it out where an advisor inside the loop, such as
                 `MemoryAdvisor`, brings it.
-            journal: Of the calls of resumed runs; one in memory by default. With one on disk no call runs
-                twice, even when one paused run is resumed by two processes, or again after a crash.
+            journal: Of the calls of resumed runs; one in memory by default. A paused run can be resumed again
+                after a failure, until it comes to its end; with a journal on disk no call runs twice by
+                that, even in several processes or after a crash.
             clock: Seconds, for the limit of time.
         """
         self.name = name
@@ -106,9 +107,11 @@ class ToolCallingAdvisor:
 
         Raises:
             LimitExceededError: a limit was reached and is set to raise.
+            PausedRunError: the run that is to be resumed has been, to its end.
             Exception: of a tool, where the manager's policy rethrows it.
         """
         resumed = resumption_of(request)
+        paused_id = None if resumed is None else await self._open_again(resumed)
         request = await self._hooks.before_loop(request)
         keepers = [advisor for advisor in chain.advisors if isinstance(advisor, HistoryKeeper)]
         gates = [advisor for advisor in chain.advisors if isinstance(advisor, CallGate)]
@@ -165,7 +168,16 @@ class ToolCallingAdvisor:
             for keeper in keepers:
                 await keeper.keep(unsent, turn.request.context)
             break
-        yield RunFinished(await self._hooks.after_loop(turn.request, final))
+        final = await self._hooks.after_loop(turn.request, final)
+        if paused_id is not None:
+            await asyncio.to_thread(self._journal.end, paused_id)
+        yield RunFinished(final)
+
+    async def _open_again(self, resumed: Resumption) -> str:
+        paused_id = resumed.paused.id
+        if await asyncio.to_thread(self._journal.has_ended, paused_id):
+            raise PausedRunError("This run was resumed before and went on to its end; it cannot be again.")
+        return paused_id
 
     async def _run_calls(
         self, plan: Plan, turn: Turn, gates: Sequence[CallGate], context: ToolContext

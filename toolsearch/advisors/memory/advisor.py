@@ -15,7 +15,7 @@ from toolsearch.advisors.memory.window import latest_turns, tokens_of, turns_of
 from toolsearch.advisors.paused import resumption_of
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished
 from toolsearch.exceptions import ChainError
-from toolsearch.messages import Message, SystemMessage
+from toolsearch.messages import AssistantMessage, Message, SystemMessage, ToolMessage
 
 
 class MemoryAdvisor:
@@ -73,13 +73,17 @@ class MemoryAdvisor:
             ChainError: the request's context has no ``session_id``.
         """
         self._session(request.context)
-        new = tuple(message for message in request.messages if not isinstance(message, SystemMessage))
+        new: tuple[Message, ...] = tuple(
+            message for message in request.messages if not isinstance(message, SystemMessage)
+        )
         if resumption_of(request) is not None:
             # Its messages are the whole conversation, and what was new in them was kept when it paused.
             new, asked = (), request
         else:
             system = tuple(message for message in request.messages if isinstance(message, SystemMessage))
-            asked = replace(request, messages=(*system, *await self._remembered(request.context), *new))
+            remembered = await self._remembered(request.context)
+            new = _unknown(new, remembered)
+            asked = replace(request, messages=(*system, *remembered, *new))
         async with closing(chain.next(asked)) as events:
             async for event in events:
                 if isinstance(event, RunFinished):
@@ -128,3 +132,23 @@ def _added(response: ChatResponse) -> tuple[Message, ...]:
     if "messages" in response.metadata:
         return tuple(response.metadata["messages"])
     return () if response.message.tool_calls else (response.message,)
+
+
+def _unknown(messages: tuple[Message, ...], remembered: tuple[Message, ...]) -> tuple[Message, ...]:
+    """`messages` without calls and results that are remembered: a run resumed anew sends them again."""
+    known = {ids: message for message in remembered if (ids := _call_ids(message))}
+    return tuple(
+        message
+        for message in messages
+        if not (ids := _call_ids(message)) or ids not in known or known[ids] != message
+    )
+
+
+def _call_ids(message: Message) -> tuple[str, ...]:
+    match message:
+        case AssistantMessage():
+            return tuple(call.id for call in message.tool_calls)
+        case ToolMessage():
+            return ("result of", message.call_id)
+        case _:
+            return ()
