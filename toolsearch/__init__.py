@@ -15,11 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolsearch.adapters.session import ToolSearchSession
     from toolsearch.advisors.approval import ApprovalAdvisor
     from toolsearch.advisors.chain import AdvisorChain
     from toolsearch.advisors.manager import ToolCallingManager
     from toolsearch.advisors.memory import MemoryAdvisor
     from toolsearch.advisors.tool_calling import ToolCallingAdvisor
+    from toolsearch.advisors.tool_search import ToolSearchAdvisor
     from toolsearch.catalog import Catalog, CatalogDiff
     from toolsearch.embedders.base import Embedder
     from toolsearch.embedders.bundled import BundledEmbedder
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from toolsearch.naming import public_name
     from toolsearch.retrieval.base import Retriever, ScoredTool, SearchRequest, SearchResult
     from toolsearch.retrieval.building import build_index, update_index
+    from toolsearch.retrieval.permission import ToolFilter
     from toolsearch.retrieval.searcher import ToolSearcher
     from toolsearch.sources.files import LoadedCatalog, read_catalog
     from toolsearch.tokens import catalog_tokens, count_tokens
@@ -64,10 +67,13 @@ _MODULES = {
     "ToolContext": "tools",
     "ToolDefinition": "tools",
     "ToolFailed": "exceptions",
+    "ToolFilter": "retrieval.permission",
     "ToolIndex": "index.tool_index",
     "ToolResult": "messages",
     "ToolRetry": "exceptions",
+    "ToolSearchAdvisor": "advisors.tool_search",
     "ToolSearchError": "exceptions",
+    "ToolSearchSession": "adapters.session",
     "ToolSearcher": "retrieval.searcher",
     "build_index": "retrieval.building",
     "catalog_tokens": "tokens",
@@ -107,10 +113,13 @@ __all__ = [
     "ToolContext",
     "ToolDefinition",
     "ToolFailed",
+    "ToolFilter",
     "ToolIndex",
     "ToolResult",
     "ToolRetry",
+    "ToolSearchAdvisor",
     "ToolSearchError",
+    "ToolSearchSession",
     "ToolSearcher",
     "__version__",
     "build_index",

@@ -35,8 +35,10 @@ _ALONE = "alone"
 
 
 class ToolSearchSession:
-    """One conversation of a hand-written loop. Before each request `observe` the messages and send `tools()`;
-    give each call of the answer to `handle`, and run those that it leaves to you.
+    """One conversation of a hand-written loop.
+
+    Before each request, `observe` the messages and send `tools()`; give each call of the answer to `handle`,
+    and run those that it leaves to you.
 
         >>> session = ToolSearchSession(searcher)
         >>> messages = [{"role": "user", "content": "Refund order 7."}]
