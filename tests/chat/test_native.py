@@ -153,6 +153,25 @@ def test_a_search_without_results_says_why(form: str) -> None:
         assert body["input"][-1] == {"role": "developer", "content": "Nothing fits."}
 
 
+def test_what_searches_without_results_say_comes_after_all_results_of_the_message() -> None:
+    start = rounds()[0]
+    both = AssistantMessage(content=(*called("c1").content, *called("c2").content))
+    messages = (
+        *start.messages,
+        both,
+        found("c1", text="Nothing."),
+        found("c2", "mail"),
+        UserMessage.of("so?"),
+    )
+    items = MODELS["openai_responses"]("m").body(replace(start, messages=messages))["input"]
+    assert [item.get("type") or item["role"] for item in items[4:]] == [
+        "tool_search_output",
+        "tool_search_output",
+        "developer",
+        "user",
+    ]
+
+
 @pytest.mark.parametrize("form", ["anthropic", "openai_responses"])
 def test_a_tool_that_is_gone_is_not_referred_to(form: str) -> None:
     """A catalog may have dropped it since; the conversation must go on."""
