@@ -135,8 +135,8 @@ class AnthropicChatModel(HttpChatModel):
     def _check(self, body: JsonObject) -> None:
         validate(ANTHROPIC, body, provider=self.id)
 
-    def _assembler(self) -> _Assembler:
-        return _Assembler()
+    def _assembler(self) -> Assembler:
+        return Assembler()
 
     def _read(self, answer: JsonObject, request: ChatRequest) -> ChatResponse:
         del request
@@ -271,7 +271,7 @@ def _usage(usage: Any) -> Usage:
     )
 
 
-class _Assembler:
+class Assembler:
     """A whole message out of the events of its stream."""
 
     def __init__(self) -> None:

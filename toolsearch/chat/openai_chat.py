@@ -109,8 +109,8 @@ class OpenAIChatModel(HttpChatModel):
     def _check(self, body: JsonObject) -> None:
         validate(OPENAI_CHAT, body, provider=self.id, max_tools=self._max_tools)
 
-    def _assembler(self) -> _Assembler:
-        return _Assembler()
+    def _assembler(self) -> Assembler:
+        return Assembler()
 
     def _read(self, answer: JsonObject, request: ChatRequest) -> ChatResponse:
         del request
@@ -223,7 +223,7 @@ def _usage(usage: Any) -> Usage:
     )
 
 
-class _Assembler:
+class Assembler:
     """A whole answer out of ``chat.completion.chunk`` events."""
 
     def __init__(self) -> None:

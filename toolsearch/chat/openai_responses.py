@@ -108,8 +108,8 @@ class OpenAIResponsesModel(HttpChatModel):
     def _check(self, body: JsonObject) -> None:
         validate(OPENAI_RESPONSES, body, provider=self.id, max_tools=self._max_tools)
 
-    def _assembler(self) -> _Assembler:
-        return _Assembler()
+    def _assembler(self) -> Assembler:
+        return Assembler()
 
     def _read(self, answer: JsonObject, request: ChatRequest) -> ChatResponse:
         search_tool = request.native.search_tool if request.native else ""
@@ -302,7 +302,7 @@ def _usage(usage: Any) -> Usage:
     )
 
 
-class _Assembler:
+class Assembler:
     """A whole response out of the events of its stream."""
 
     def __init__(self) -> None:
