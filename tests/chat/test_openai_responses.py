@@ -36,7 +36,7 @@ def said(text: str, **more: Any) -> dict[str, Any]:
 
 def test_a_conversation_in_this_form() -> None:
     """No ``$schema`` (E32); schemas are not made strict; reasoning goes back as it came."""
-    picture = {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}
     assert OpenAIResponsesModel("gpt-5").body(full_request(opaque(REASONING))) == {
         "model": "gpt-5",
         "tools": [
@@ -61,7 +61,7 @@ def test_a_conversation_in_this_form() -> None:
                 "role": "user",
                 "content": [
                     {"type": "input_text", "text": "look"},
-                    {"type": "input_image", "image_url": "https://pictures.example/1.png"},
+                    {"type": "input_image", "image_url": "https://pictures.example/1.png", "detail": "auto"},
                 ],
             },
             REASONING,

@@ -201,7 +201,7 @@ def _write_content(content: Sequence[ContentPart]) -> str | list[JsonObject]:
     return [
         {"type": "input_text", "text": part.text}
         if isinstance(part, TextPart)
-        else {"type": "input_image", "image_url": image_url(part)}
+        else {"type": "input_image", "image_url": image_url(part), "detail": "auto"}
         for part in content
     ]
 
