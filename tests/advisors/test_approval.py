@@ -187,6 +187,18 @@ def test_usage_rounds_and_limits_go_on_where_the_run_paused() -> None:
     assert len(results(response.metadata["messages"])) == 3
 
 
+def test_the_last_round_is_the_last_after_a_pause_too() -> None:
+    loop: list[Advisor] = [
+        ToolCallingAdvisor(limits=LoopLimits(rounds=2, on_limit="tell")),
+        ApprovalAdvisor(tools=["delete"]),
+    ]
+    state = paused(call(ScriptedChatModel([BOTH]), TOOLS, loop))
+    model = ScriptedChatModel(["Done."])
+    response = call(model, TOOLS, loop, state.resume({"d": Approve()}))
+    assert model.requests[0].tool_choice == "none"
+    assert response.metadata["limit"].kind == "rounds"
+
+
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_a_run_that_came_to_its_end_cannot_be_resumed_again(kind: str, tmp_path: Path) -> None:
     journal: CallJournal = MemoryCallJournal()

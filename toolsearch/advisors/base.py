@@ -105,8 +105,8 @@ class HistoryKeeper(Protocol):
 def tool_context(context: Mapping[str, Any], call_id: str = "") -> ToolContext:
     """What the tools of a request are given, from its `context`: ``session_id``, ``tenant``, ``state``."""
     return ToolContext(
-        session_id=context.get("session_id", ""),
+        session_id=context.get("session_id") or "",
         call_id=call_id,
-        tenant=context.get("tenant", ""),
-        state=context.get("state", {}),
+        tenant=context.get("tenant") or "",
+        state=context.get("state") or {},
     )

@@ -116,13 +116,13 @@ class MemoryAdvisor:
         return await asyncio.to_thread(self._store.messages, *session)
 
     def _session(self, context: Mapping[str, Any]) -> tuple[str, str]:
-        session_id = context.get("session_id", "")
+        session_id = context.get("session_id")
         if not session_id:
             raise ChainError(
                 f"{self.name!r} needs to know the conversation. Give the request a context['session_id'].",
                 (self.name,),
             )
-        return session_id, context.get("tenant", "")
+        return session_id, context.get("tenant") or ""
 
 
 def _added(response: ChatResponse) -> tuple[Message, ...]:

@@ -1,0 +1,181 @@
+"""The calls of one answer within a run: limits, decisions, execution, and what is left over from a pause."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from toolsearch.advisors.base import Approve, CallGate, Deny, Edit, PendingCall, Wait
+from toolsearch.advisors.calls import Plan, PlannedCall
+from toolsearch.advisors.failures import ToolFailure
+from toolsearch.advisors.journal import CallJournal
+from toolsearch.advisors.limits import LimitBreach, LoopLimits
+from toolsearch.advisors.manager import ToolCallingManager, failures_of
+from toolsearch.advisors.paused import Resumption, WaitingCall
+from toolsearch.advisors.turn import Turn
+from toolsearch.messages import ToolMessage, ToolResult
+from toolsearch.tools import ToolContext
+
+_UNKNOWN = (
+    "It is not known whether this call ran: it had begun when the run broke off. It was not run again; "
+    "find out before asking for it once more."
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What became of the calls of one answer.
+
+    Attributes:
+        plan: As they went into the conversation.
+        results: Of those that are done, in order.
+        fresh: Those of them that are new.
+        failures: What tools raised.
+        waiting: Those that wait for a decision.
+        breach: The limit that ends the run.
+    """
+
+    plan: Plan
+    results: tuple[ToolMessage, ...]
+    fresh: tuple[ToolMessage, ...]
+    failures: tuple[ToolFailure, ...]
+    waiting: tuple[WaitingCall, ...]
+    breach: LimitBreach | None
+
+
+class BatchRunner:
+    """Runs the calls of an answer as far as limits and gates let them. Holds no state of a run."""
+
+    def __init__(self, manager: ToolCallingManager, limits: LoopLimits, journal: CallJournal) -> None:
+        self._manager = manager
+        self._limits = limits
+        self._journal = journal
+
+    async def run(
+        self, plan: Plan, turn: Turn, gates: Sequence[CallGate], context: ToolContext, *, now: float
+    ) -> Batch:
+        """Runs the calls of a new answer: those that the limits allow and every gate lets through."""
+        plan, breach = self._limited(plan, turn, now)
+        waiting: list[WaitingCall] = []
+        reviewed: list[PlannedCall] = []
+        for planned in plan.calls:
+            decided, verdict = await _reviewed(planned, gates, context)
+            reviewed.append(decided)
+            if isinstance(verdict, Wait):
+                waiting.append(WaitingCall(call=decided.call, reason=verdict.reason))
+        return await self._execute(plan.with_calls(reviewed), context, waiting=waiting, breach=breach)
+
+    async def resume(self, plan: Plan, turn: Turn, resumed: Resumption, context: ToolContext) -> Batch:
+        """Runs those calls of the answer of a paused run that are decided by now."""
+        paused, decisions = resumed.paused, resumed.decisions
+        self._note_last(turn)
+        still = [waiting for waiting in paused.waiting if waiting.call.id not in decisions]
+        done = {result.call_id: result for result in paused.results}
+        decided: list[PlannedCall] = []
+        for planned in plan.calls:
+            if planned.call.id not in decisions:
+                decided.append(planned)
+                continue
+            after = _after(decisions[planned.call.id], planned)
+            if after.refusal is None:
+                begun = await asyncio.to_thread(self._journal.begin, paused.id, after.call.id)
+                if isinstance(begun, ToolMessage):
+                    done[after.call.id] = begun
+                elif begun == "unknown":
+                    after = replace(after, refusal=ToolResult.error(_UNKNOWN))
+            decided.append(after)
+        batch = await self._execute(plan.with_calls(decided), context, waiting=still, done=done)
+        for result in batch.fresh:
+            await asyncio.to_thread(self._journal.finish, paused.id, result)
+        return batch
+
+    async def _execute(
+        self,
+        plan: Plan,
+        context: ToolContext,
+        *,
+        waiting: Sequence[WaitingCall],
+        done: Mapping[str, ToolMessage] | None = None,
+        breach: LimitBreach | None = None,
+    ) -> Batch:
+        results = dict(done or {})
+        held = results.keys() | {each.call.id for each in waiting}
+        outcomes = await self._manager.execute(
+            [planned for planned in plan.calls if planned.call.id not in held], context
+        )
+        fresh = tuple(outcome.result for outcome in outcomes)
+        results |= {result.call_id: result for result in fresh}
+        in_order = tuple(results[call.call.id] for call in plan.calls if call.call.id in results)
+        return Batch(plan, in_order, fresh, failures_of(outcomes), tuple(waiting), breach)
+
+    def _limited(self, plan: Plan, turn: Turn, now: float) -> tuple[Plan, LimitBreach | None]:
+        """The plan without what goes too far, and the limit that ends the run, if one does."""
+        limits, tells = self._limits, self._limits.on_limit == "tell"
+        general = limits.after_round(
+            rounds=turn.rounds,
+            tokens=turn.usage.input_tokens + turn.usage.output_tokens,
+            elapsed_s=now - turn.started,
+        )
+        breaches = limits.of_calls(plan.calls, turn.added)
+        first = general or next(filter(None, breaches), None)
+        if turn.last is not None or (first is not None and not tells):
+            ending = turn.last or first
+        elif general is not None and general.kind == "rounds":
+            ending = general
+        else:
+            ending = None
+        if ending is not None:
+            return _refused(plan, [ending] * len(plan.calls), "The run ends here."), ending
+        if general is not None:
+            turn.last = general
+            return _refused(plan, [general] * len(plan.calls), "Answer with what you have."), None
+        self._note_last(turn)
+        return _refused(plan, breaches, "Go on without it."), None
+
+    def _note_last(self, turn: Turn) -> None:
+        limits = self._limits
+        if limits.on_limit == "tell" and limits.rounds is not None and turn.rounds == limits.rounds - 1:
+            turn.last = LimitBreach("rounds", limits.rounds)
+
+
+def _refused(plan: Plan, breaches: Sequence[LimitBreach | None], advice: str) -> Plan:
+    return plan.with_calls(
+        planned
+        if breach is None
+        else replace(planned, refusal=ToolResult.error(f"This was not run. {breach.message} {advice}"))
+        for planned, breach in zip(plan.calls, breaches, strict=True)
+    )
+
+
+async def _reviewed(
+    planned: PlannedCall, gates: Sequence[CallGate], context: ToolContext
+) -> tuple[PlannedCall, Approve | Edit | Deny | Wait]:
+    """The call after every gate; the first that does not let it through has the last word."""
+    for gate in gates:
+        if planned.refusal is not None or planned.tool is None:
+            break
+        verdict = await gate.review(
+            PendingCall(
+                planned.call, planned.tool, planned.arguments, replace(context, call_id=planned.call.id)
+            )
+        )
+        if isinstance(verdict, Wait):
+            return planned, verdict
+        planned = _after(verdict, planned)
+    return planned, Approve()
+
+
+def _after(verdict: Approve | Edit | Deny, planned: PlannedCall) -> PlannedCall:
+    match verdict:
+        case Approve():
+            return planned
+        case Edit(arguments=arguments):
+            call = planned.call.model_copy(update={"arguments": json.dumps(arguments, ensure_ascii=False)})
+            return replace(planned, call=call, arguments=arguments)
+        case Deny(reason=reason):
+            because = f" {reason}" if reason else ""
+            return replace(
+                planned, refusal=ToolResult.error(f"This was not run: it was not allowed.{because}")
+            )
