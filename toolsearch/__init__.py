@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from toolsearch.retrieval.building import build_index, update_index
     from toolsearch.retrieval.permission import ToolFilter
     from toolsearch.retrieval.searcher import ToolSearcher
+    from toolsearch.router import ToolRouter
     from toolsearch.sources.files import LoadedCatalog, read_catalog
     from toolsearch.tokens import catalog_tokens, count_tokens
     from toolsearch.tools import Tool, ToolContext, ToolDefinition
@@ -71,6 +72,7 @@ _MODULES = {
     "ToolIndex": "index.tool_index",
     "ToolResult": "messages",
     "ToolRetry": "exceptions",
+    "ToolRouter": "router",
     "ToolSearchAdvisor": "advisors.tool_search",
     "ToolSearchError": "exceptions",
     "ToolSearchSession": "adapters.session",
@@ -117,6 +119,7 @@ __all__ = [
     "ToolIndex",
     "ToolResult",
     "ToolRetry",
+    "ToolRouter",
     "ToolSearchAdvisor",
     "ToolSearchError",
     "ToolSearchSession",

@@ -35,6 +35,7 @@ ToolSearchError
 ├── ChainError                    advisors that cannot work together, or broke their promise
 ├── LimitExceededError            a tool-calling loop went past one of its limits
 ├── PausedRunError                a paused run that cannot be resumed as asked
+├── RunningLoopError              a synchronous call within a running event loop
 ├── AnswerFormatError             no answer of the model had the form that was asked for
 ├── ToolCallError                 a tool call that failed; its text is meant for the model
 │   ├── ToolArgumentsError        its arguments were not accepted, so nothing ran
@@ -262,7 +263,7 @@ class LimitExceededError(ToolSearchError):
     """A tool-calling loop went past one of its limits.
 
     Attributes:
-        kind: Which one: ``rounds``, ``calls_per_tool``, ``calls``, ``repeats``, ``wall_time_s`` or ``tokens``.
+        kind: Which: ``rounds``, ``calls_per_tool``, ``calls``, ``repeats``, ``wall_time_s`` or ``tokens``.
         limit: Its value.
         tool: Of which tool, where it is about one.
         messages: What the run had added to the conversation; every call in it has its result.
@@ -286,14 +287,25 @@ class PausedRunError(ToolSearchError, ValueError):
         super().__init__(reason)
 
 
+class RunningLoopError(ToolSearchError, RuntimeError):
+    """A synchronous call in a thread whose event loop is running; `instead` is to be awaited there."""
+
+    def __init__(self, called: str, instead: str) -> None:
+        self.called = called
+        self.instead = instead
+        super().__init__(f"An event loop is running in this thread: await {instead}(...), not {called}(...).")
+
+
 class AnswerFormatError(ToolSearchError, ValueError):
-    """No answer of the model had the form that was asked for; `answer` is the last one, `problems` its faults."""
+    """No answer of the model had the form asked for; `answer` is the last one, `problems` its faults."""
 
     def __init__(self, answer: str, problems: tuple[str, ...], *, attempts: int) -> None:
         self.answer = answer
         self.problems = problems
         self.attempts = attempts
-        super().__init__(f"None of {attempts} answers had the form asked for. The last: {'; '.join(problems)}")
+        super().__init__(
+            f"None of {attempts} answers had the form asked for. The last: {'; '.join(problems)}"
+        )
 
 
 class IndexLockedError(ToolIndexError):

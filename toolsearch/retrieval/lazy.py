@@ -1,0 +1,74 @@
+"""`CatalogSearcher`: a searcher that indexes its catalog when it is first needed."""
+
+from __future__ import annotations
+
+import threading
+
+from toolsearch.catalog import Catalog
+from toolsearch.embedders.base import Embedder
+from toolsearch.retrieval.base import SearchRequest, SearchResult
+from toolsearch.retrieval.building import build_index, update_index
+from toolsearch.retrieval.searcher import ToolSearcher
+
+
+class CatalogSearcher:
+    """Searches a catalog whose index is built once, when first needed. Safe to share between threads."""
+
+    def __init__(
+        self, catalog: Catalog, embedder: Embedder | None = None, *, older: ToolSearcher | None = None
+    ) -> None:
+        """Builds nothing yet.
+
+        Args:
+            embedder: By default that of `older`, or else the bundled one.
+            older: A searcher whose index already has some of the tools, and whose settings are kept.
+        """
+        self._catalog = catalog
+        self._embedder = embedder
+        self._older = older
+        self._building = threading.Lock()
+        self._built: ToolSearcher | None = None
+
+    @property
+    def built(self) -> ToolSearcher | None:
+        """The searcher over the index, once there is one."""
+        return self._built
+
+    def build(self) -> ToolSearcher:
+        """The searcher over the index, which is built now if need be.
+
+        Raises:
+            EmbeddingError: it cannot be built.
+        """
+        if self._built is None:
+            with self._building:
+                if self._built is None:
+                    self._built = self._build()
+        return self._built
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        return self.build().search(request)
+
+    def _build(self) -> ToolSearcher:
+        older, embedder = self._older, self._embedder
+        if older is None:
+            embedder = embedder or _bundled()
+            return ToolSearcher(build_index(self._catalog, embedder), embedder)
+        embedder = embedder or older.embedder
+        if embedder is None:
+            raise ValueError(
+                "The searcher has no embedder to index the newer catalog with. Give the router one."
+            )
+        return ToolSearcher(
+            update_index(older.index, self._catalog, embedder),
+            embedder,
+            channels=older.channels,
+            nothing_fits_below=older.nothing_fits_below,
+            on_embedder_failure=older.on_embedder_failure,
+        )
+
+
+def _bundled() -> Embedder:
+    from toolsearch.embedders.bundled import BundledEmbedder
+
+    return BundledEmbedder()
