@@ -37,7 +37,6 @@ SERVERS = index_of(
         "github/create_issue",
         "github:create_issue",
         "mcp__github__create_issue",
-        "GitHub.Create_Issue",
         "  `github.create_issue` ",
         "github.create_issue()",
     ],
@@ -47,11 +46,15 @@ def test_a_qualified_name_is_exact_for_its_owner_alone(query: str) -> None:
     assert [match.kind for match in SERVERS.resolve(query)].count("exact") == 1
 
 
-@pytest.mark.parametrize("query", ["create_issue", "CREATE_ISSUE"])
-def test_an_ambiguous_name_lists_all_owners_and_other_spellings_behind(query: str) -> None:
+def test_a_name_in_other_case_is_nearly_exact() -> None:
+    assert SERVERS.resolve("GitHub.Create_Issue")[0] == NameMatch(0, "case", 0.98, "GitHub.Create_Issue")
+
+
+@pytest.mark.parametrize(("query", "kind"), [("create_issue", "exact"), ("CREATE_ISSUE", "case")])
+def test_an_ambiguous_name_lists_all_owners_and_other_spellings_behind(query: str, kind: str) -> None:
     found = SERVERS.resolve(query)
-    assert [(match.row, match.kind) for match in found] == [(0, "exact"), (1, "exact"), (2, "style")]
-    assert found[0].confidence == found[1].confidence == 1.0 > found[2].confidence
+    assert [(match.row, match.kind) for match in found] == [(0, kind), (1, kind), (2, "style")]
+    assert found[0].confidence == found[1].confidence > found[2].confidence
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,15 @@ def test_every_tool_that_a_query_names_is_found() -> None:
     assert set(search(searcher(tools), "a_x b_x c_x d_x e_x f_x", k=6).names) == {f"{c}_x" for c in "abcdef"}
 
 
+def test_a_name_as_it_is_written_comes_before_one_in_other_case() -> None:
+    over = searcher(
+        [Tool(raw_name="Foo", description="foo foo foo"), Tool(raw_name="foo", description="Bar.")]
+    )
+    assert search(over, "foo", k=2).names == ("foo", "Foo")
+    assert search(over, "select:foo").names == ("foo",)
+    assert search(over, "select:FOO").names == ("Foo", "foo")
+
+
 def test_an_ambiguous_name_lists_all_its_owners() -> None:
     assert set(search(searcher(), "search").names[:2]) == {"files__search", "web__search"}
 
@@ -77,6 +86,20 @@ def test_every_selected_tool_is_loaded() -> None:
     tools = [Tool(raw_name=f"tool_{i}") for i in range(30)]
     names = [f"tool_{i}" for i in range(25)]
     assert list(search(searcher(tools), f"select:{','.join(names)}").names) == names
+
+
+def test_a_selection_is_never_cut() -> None:
+    tools = [Tool(raw_name="list_item"), Tool(raw_name="list_items")]
+    padding = ",".join(f"no_such_tool_{i}" for i in range(200))
+    result = search(searcher(tools), f"select:{padding},list_items")
+    assert result.names == ("list_items",)
+    assert result.notices[-1] == "No tool is named like 190 more of the names."
+
+
+@pytest.mark.parametrize("query", ["select:", "select: , ,"])
+def test_a_selection_without_names_is_refused(query: str) -> None:
+    with pytest.raises(SearchRequestError, match="Say in a few words"):
+        search(searcher(), query)
 
 
 def test_a_selected_tool_that_a_filter_hides_is_as_good_as_missing() -> None:
@@ -197,6 +220,20 @@ def test_filters_apply_before_ranking(filters: dict[str, object], expected: set[
     assert not set(result.near) - expected
 
 
+def test_a_filter_that_no_tool_can_pass_is_told() -> None:
+    result = search(searcher(), "send email", sources={"mial"}, tags={"tme", "no such thing"})
+    assert result.notices == (
+        "No tool has the source 'mial'. Did you mean 'mail'?",
+        "No tool has the tag 'no such thing'.",
+        "No tool has the tag 'tme'. Did you mean 'time'?",
+    )
+
+
+def test_a_text_stands_for_a_request_with_one_query() -> None:
+    over = searcher()
+    assert over.search("send email").names == search(over, "send email").names
+
+
 def test_tokens_are_counted_among_the_tools_that_could_have_been_sent() -> None:
     over = searcher()
     tokens = dict(zip(over.index.columns.names, over.index.columns.tokens.tolist(), strict=True))
@@ -213,6 +250,11 @@ def test_several_queries_are_served_in_turn() -> None:
     result = search(searcher(), "send email", "weather of a city", "search files", max_k=3)
     assert set(result.names) == {"mail__send_email", "geo__get_weather", "files__search"}
     assert [hit.query for hit in result.hits] == [0, 1, 2]
+
+
+def test_a_hit_names_its_query_by_its_place_in_the_request() -> None:
+    result = search(searcher(), "", "send email", "send email", "weather of a city", k=2)
+    assert [hit.query for hit in result.hits] == [1, 3]
 
 
 def test_a_request_that_nothing_serves_is_told_so() -> None:
@@ -244,7 +286,9 @@ def test_how_sure_a_search_is_depends_on_the_tools_that_it_may_find() -> None:
     assert filtered.confidence < everything.confidence
 
 
-@pytest.mark.parametrize("error", [ConnectionError("refused"), TimeoutError("slow"), ValueError("odd")])
+@pytest.mark.parametrize(
+    "error", [ConnectionError("refused"), TimeoutError("slow"), ValueError("odd"), KeyError("data")]
+)
 def test_words_alone_answer_while_the_encoder_fails_and_both_once_it_recovers(error: Exception) -> None:
     """(E128)"""
     embedder = FlakyEmbedder(HashingEmbedder())
@@ -258,6 +302,18 @@ def test_words_alone_answer_while_the_encoder_fails_and_both_once_it_recovers(er
     recovered = search(over, "send an email to Ann")
     assert not recovered.degraded
     assert recovered.hits[0].channels["dense"] > 0
+
+
+def test_an_encoder_that_fails_while_a_filter_is_calibrated_degrades_too() -> None:
+    """(E128)"""
+    embedder = FlakyEmbedder(HashingEmbedder())
+    over = searcher(embedder=embedder)
+    search(over, "an email to Ann")
+    embedder.failures += [None, ConnectionError("refused")]
+    result = search(over, "an email to Ann", sources={"mail"})
+    assert result.degraded
+    assert result.confidence is None
+    assert result.names[0].startswith("mail__")
 
 
 def test_a_failing_encoder_raises_where_that_is_asked_for() -> None:

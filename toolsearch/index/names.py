@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rapidfuzz import fuzz, process
@@ -14,15 +14,18 @@ from rapidfuzz.distance import OSA
 from toolsearch.index.text import fold
 from toolsearch.naming import split_words
 
-MatchKind: TypeAlias = Literal["exact", "style", "suffix", "typo"]
+MatchKind: TypeAlias = Literal["exact", "case", "style", "suffix", "typo"]
 
-CONFIDENCE: dict[MatchKind, float] = {"exact": 1.0, "style": 0.95, "suffix": 0.85, "typo": 0.75}
+CONFIDENCE: dict[MatchKind, float] = {"exact": 1.0, "case": 0.98, "style": 0.95, "suffix": 0.85, "typo": 0.75}
 """How sure a match of each kind is."""
 
 MIN_TYPO_LENGTH = 5
 """Letters and digits in a name, below which one letter off is another name."""
 
-_SELECT = "select:"
+__BESIDE_EXACT = 0.5
+"""What other spellings count beside a tool that has the name as it is written."""
+
+SELECT = "select:"
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,9 @@ class NameMatch:
 
     Attributes:
         row: Position of the tool in the index.
-        kind: ``exact`` (the public or raw name, or the raw name after its source; case aside), ``style``
-            (the same words, cut or joined in another way, with or without those of the source),
-            ``suffix`` (its last words), ``typo`` (one letter off).
+        kind: ``exact`` (the public or raw name, or the raw name after its source), ``case`` (that in other
+            case), ``style`` (the same words, cut or joined in another way, with or without those of the
+            source), ``suffix`` (its last words), ``typo`` (one letter off).
         confidence: 0 to 1, from `CONFIDENCE`. Tools that share a name share it.
         mention: The part of the query that names it.
     """
@@ -115,16 +118,20 @@ class NameIndex:
         return sorted(best.values(), key=lambda match: (-match.confidence, match.row))
 
     def select(self, names: Iterable[str]) -> Selection:
-        """The tools of exactly these names, in any case and style, and the names that no tool has."""
+        """The tools of these names, and the names that no tool has.
+
+        Case and style count only where nothing has the name as it is written.
+        """
         matches: dict[int, NameMatch] = {}
         missing: list[str] = []
         for name in names:
             found = list(self._same_words(name))
             if not found:
                 missing.append(name)
-            exact = [match for match in found if match.kind == "exact"]
-            for match in exact or found:
-                matches.setdefault(match.row, match)
+            closest = max((match.confidence for match in found), default=0)
+            for match in found:
+                if match.confidence == closest:
+                    matches.setdefault(match.row, match)
         return Selection(tuple(matches.values()), tuple(missing))
 
     def near(self, name: str, limit: int = 5) -> list[int]:
@@ -151,14 +158,22 @@ class NameIndex:
     def _same_words(self, mention: str) -> Iterator[NameMatch]:
         key = _squash(mention)
         rows = self._rows.get(key) or self._rows.get(key.removeprefix("mcp"), [])
-        folded = mention.casefold()
-        for row in rows:
-            yield _match(row, "exact" if folded in self._spellings(row) else "style", mention)
+        kinds = [self._kind(row, mention) for row in rows]
+        share = _BESIDE_EXACT if "exact" in kinds else 1.0
+        for row, kind in zip(rows, kinds, strict=True):
+            match = _match(row, kind, mention)
+            yield match if kind == "exact" else replace(match, confidence=match.confidence * share)
+
+    def _kind(self, row: int, mention: str) -> MatchKind:
+        spellings = self._spellings(row)
+        if mention in spellings:
+            return "exact"
+        return "case" if mention.casefold() in map(str.casefold, spellings) else "style"
 
     def _spellings(self, row: int) -> set[str]:
-        raw, source = self._raw[row].casefold(), self._sources[row].casefold()
+        raw, source = self._raw[row], self._sources[row]
         qualified = {f"{source}{separator}{raw}" for separator in (".", "__", "/", ":")}
-        return {raw, self._public[row].casefold(), *qualified, f"mcp__{source}__{raw}"}
+        return {raw, self._public[row], *qualified, f"mcp__{source}__{raw}"}
 
     def _ends_with(self, mention: str) -> Iterator[NameMatch]:
         if len(split_words(mention)) < 2:

@@ -17,8 +17,12 @@ from toolsearch.retrieval.timings import StageTimer
 
 @dataclass(frozen=True)
 class Answer:
-    """The ranking of one query and how sure it is; `confidence` is None where it was not measured."""
+    """The ranking of one query and how sure it is; `confidence` is None where it was not measured.
 
+    `query` is the position of the query in the request.
+    """
+
+    query: int
     ranking: Ranking
     confidence: float | None
 
@@ -48,7 +52,7 @@ def assemble(
         kept = [_kept(ranking, request, fits) for ranking, fits in zip(rankings, fitting, strict=True)]
         selected = sum(len(ranking.rows) for ranking in rankings if ranking.complete)
         taken = in_turn(kept, request.k or max(request.max_k, selected))
-        hits = _hits(index, rankings, taken)
+        hits = _hits(index, rankings, taken, [answer.query for answer in answers])
         rest = in_turn([ranking.rows.tolist() for ranking in rankings], len(taken) + request.near)
         hit_rows = {row for row, _ in taken}
         near = [index.columns.names[row] for row, _ in rest if row not in hit_rows][: request.near]
@@ -80,17 +84,20 @@ def _kept(ranking: Ranking, request: SearchRequest, fits: bool) -> list[int]:
 
 
 def _hits(
-    index: ToolIndex, rankings: Sequence[Ranking], taken: Sequence[tuple[int, int]]
+    index: ToolIndex,
+    rankings: Sequence[Ranking],
+    taken: Sequence[tuple[int, int]],
+    positions: Sequence[int],
 ) -> tuple[ScoredTool, ...]:
     places = [{row: place for place, row in enumerate(ranking.rows.tolist())} for ranking in rankings]
     hits = []
-    for row, query in taken:
-        ranking, place = rankings[query], places[query][row]
+    for row, i in taken:
+        ranking, place = rankings[i], places[i][row]
         channels = ranking.channels
         parts = {
             "dense": float(channels.dense[place]),
             "lexical": float(channels.lexical[place]),
             "name": float(channels.name[place]),
         }
-        hits.append(ScoredTool(index.tool(row), float(ranking.scores[place]), parts, query))
+        hits.append(ScoredTool(index.tool(row), float(ranking.scores[place]), parts, positions[i]))
     return tuple(hits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import translate
 
 import numpy as np
@@ -35,6 +36,20 @@ def allowed_rows(index: ToolIndex, request: SearchRequest) -> Mask | None:
     if request.read_only:
         masks.append(columns.facts["read_only"] == 1)
     return np.logical_and.reduce(masks) if masks else None
+
+
+def unknown_labels(index: ToolIndex, request: SearchRequest) -> list[str]:
+    """A sentence for each source or tag of `request` that no tool has, with those that look like it."""
+    sentences = []
+    for kind, wanted, known in (
+        ("source", request.sources, index.columns.source_rows),
+        ("tag", request.tags, index.columns.tag_rows),
+    ):
+        for label in sorted((wanted or frozenset()) - known.keys()):
+            near = get_close_matches(label, known, n=3)
+            hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+            sentences.append(f"No tool has the {kind} {label!r}.{hint}")
+    return sentences
 
 
 def excluded_rows(index: ToolIndex, request: SearchRequest) -> NDArray[np.int64]:

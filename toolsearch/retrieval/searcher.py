@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows
-from toolsearch.exceptions import DimensionMismatchError, EmbeddingError, SearchRequestError
+from toolsearch.exceptions import DimensionMismatchError, SearchRequestError
 from toolsearch.index.names import selected_names
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.answer import Answer, assemble
 from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.calibration import Calibration, calibrate
-from toolsearch.retrieval.filters import allowed_rows, excluded_rows
+from toolsearch.retrieval.filters import allowed_rows, excluded_rows, unknown_labels
 from toolsearch.retrieval.query import clean_query
 from toolsearch.retrieval.ranking import DEPTH, Ranking, rank, selection
 from toolsearch.retrieval.timings import StageTimer
@@ -33,6 +33,7 @@ ENCODER_FAILED = "Searched by words alone, as the encoder failed"
 """Begins the notice of a degraded search; what went wrong follows."""
 
 _CALIBRATIONS_KEPT = 64
+_MISSING_TOLD = 10
 _UNREAD = (
     "The encoder does not read the language of this query well, so the hits rest on shared words and names. "
     "Asking in English finds more."
@@ -95,41 +96,46 @@ class ToolSearcher:
         """How the whole index answers requests that nothing serves; measured now where it is not stored."""
         return self._calibration(self._state, None)
 
-    def search(self, request: SearchRequest) -> SearchResult:
-        """The tools that serve `request`.
+    def search(self, request: SearchRequest | str) -> SearchResult:
+        """The tools that serve `request`; a text stands for a request with this one query.
 
         Raises:
             SearchRequestError: no query has a word to search for.
             EmbeddingError: the encoder failed and `on_embedder_failure` is ``raise``.
         """
+        if isinstance(request, str):
+            request = SearchRequest(queries=(request,))
         timer, state = StageTimer(), self._state
-        texts, notices = _searchable(request)
+        queries, notices = _searchable(request)
         with timer.stage("filter"):
+            notices += unknown_labels(state.index, request)
             allowed = allowed_rows(state.index, request)
             excluded = excluded_rows(state.index, request)
-        selections = [selected_names(text) for text in texts]
-        asked = [text for text, names in zip(texts, selections, strict=True) if names is None]
-        vectors, failure = self._embed(asked, timer)
-        if failure:
-            notices.append(failure)
+        vectors, failure = self._embed([query.text for query in queries if query.names is None], timer)
         depth = max(DEPTH, (request.k or request.max_k) + request.near + len(excluded))
         rankings = []
-        for text, names in zip(texts, selections, strict=True):
-            if names is not None:
-                rankings.append(_select(state.index, names, allowed, notices))
+        for query in queries:
+            if query.names is not None:
+                ranking = _select(state.index, query.names, allowed, notices)
             else:
-                rankings.append(
-                    self._rank(state.index, text, vectors.get(text), allowed, depth=depth, timer=timer)
-                )
+                vector = vectors.get(query.text)
+                ranking = self._rank(state.index, query.text, vector, allowed, depth=depth, timer=timer)
+            rankings.append(ranking)
         if any(not ranking.is_read for ranking in rankings):
             notices.append(_UNREAD)
-        with timer.stage("confidence"):
-            calibration = None if failure else self._calibration(state, allowed)
-            answers = [Answer(ranking, _confidence(ranking, calibration)) for ranking in rankings]
+        calibration = None
+        if not failure:
+            with timer.stage("confidence"):
+                calibration, failure = self._calibrated(state, allowed)
+        if failure:
+            notices.append(failure)
         return assemble(
             state.index,
             request,
-            answers,
+            [
+                Answer(query.position, ranking, _confidence(ranking, calibration))
+                for query, ranking in zip(queries, rankings, strict=True)
+            ],
             allowed=allowed,
             excluded=excluded,
             nothing_fits_below=self.nothing_fits_below,
@@ -168,13 +174,26 @@ class ToolSearcher:
             n, dim, embedder_id = len(texts), self.embedder.dim, self.embedder.id
             try:
                 rows = as_unit_rows(self.embedder.embed_queries(texts), n=n, dim=dim, embedder_id=embedder_id)
-            except DimensionMismatchError:
-                raise
-            except (EmbeddingError, OSError, ValueError, RuntimeError) as exc:
-                if self.on_embedder_failure == "raise":
-                    raise
-                return {}, f"{ENCODER_FAILED}: {type(exc).__name__}: {exc}"
+            except Exception as exc:  # noqa: BLE001 (an embedder may be anybody's)
+                return {}, self._tolerated(exc)
         return dict(zip(texts, rows, strict=True)), ""
+
+    def _calibrated(self, state: _State, allowed: Mask | None) -> tuple[Calibration | None, str]:
+        """The calibration over the rows of `allowed`, and why there is none where the encoder failed."""
+        try:
+            return self._calibration(state, allowed), ""
+        except Exception as exc:  # noqa: BLE001 (an embedder may be anybody's)
+            return None, self._tolerated(exc)
+
+    def _tolerated(self, exc: Exception) -> str:
+        """A notice of what the encoder raised, whatever that is: names and words can still answer.
+
+        Raises it again where the searcher is told to, and where vectors of another length show that the
+        encoder is not the one that the index was built with.
+        """
+        if self.on_embedder_failure == "raise" or isinstance(exc, DimensionMismatchError):
+            raise exc
+        return f"{ENCODER_FAILED}: {type(exc).__name__}: {exc}"
 
     def _calibration(self, state: _State, allowed: Mask | None) -> Calibration:
         """The calibration over the rows of `allowed`: the stored one, or one that is measured once."""
@@ -202,39 +221,60 @@ class _State:
     calibrations: dict[bytes, Calibration] = field(default_factory=dict)
 
 
-def _searchable(request: SearchRequest) -> tuple[list[str], list[str]]:
-    """The texts to search for and what to tell of those that were cut or left out."""
-    texts: dict[str, None] = {}
+@dataclass(frozen=True)
+class _Query:
+    """What is searched for: a text, or the names of a selection; `position` is that in the request."""
+
+    position: int
+    text: str
+    names: tuple[str, ...] | None = None
+
+
+def _searchable(request: SearchRequest) -> tuple[list[_Query], list[str]]:
+    """The queries to search for, each text once, and what to tell of those that were cut or left out."""
+    queries: dict[str, _Query] = {}
     notices: list[str] = []
     refused: SearchRequestError | None = None
-    for query in request.queries:
+    for position, query in enumerate(request.queries):
+        names = selected_names(query)
+        if names:
+            queries.setdefault(query, _Query(position, query, names))
+            continue
         try:
-            text, notice = clean_query(query)
+            text, notice = clean_query(query if names is None else "")
         except SearchRequestError as exc:
             refused = exc
             notices.append(str(exc))
             continue
-        texts[text] = None
+        queries.setdefault(text, _Query(position, text))
         if notice:
             notices.append(notice)
-    if not texts and refused is not None:
+    if not queries and refused is not None:
         raise refused
-    return list(texts), notices
+    return list(queries.values()), notices
 
 
 def _select(index: ToolIndex, names: Sequence[str], allowed: Mask | None, notices: list[str]) -> Ranking:
     """The tools of these names; what a filter hides is missing like what does not exist."""
     rows: dict[int, None] = {}
+    missing = []
     for name in names:
         matches = index.name_index.select([name]).matches
         visible = [match.row for match in matches if allowed is None or allowed[match.row]]
         rows.update(dict.fromkeys(visible))
         if not visible:
-            alike = (row for row in index.name_index.near(name, 10) if allowed is None or allowed[row])
-            near = [repr(index.columns.names[row]) for row in islice(alike, 3)]
-            hint = f" Did you mean {', '.join(near)}?" if near else ""
-            notices.append(f"No tool is named {name!r}.{hint}")
+            missing.append(name)
+    notices += [_missing(index, name, allowed) for name in missing[:_MISSING_TOLD]]
+    if len(missing) > _MISSING_TOLD:
+        notices.append(f"No tool is named like {len(missing) - _MISSING_TOLD} more of the names.")
     return selection(list(rows))
+
+
+def _missing(index: ToolIndex, name: str, allowed: Mask | None) -> str:
+    alike = (row for row in index.name_index.near(name, 10) if allowed is None or allowed[row])
+    near = [repr(index.columns.names[row]) for row in islice(alike, 3)]
+    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    return f"No tool is named {name!r}.{hint}"
 
 
 def _confidence(ranking: Ranking, calibration: Calibration | None) -> float | None:

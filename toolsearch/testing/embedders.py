@@ -71,21 +71,22 @@ class FlakyEmbedder:
     """Another embedder that fails, or answers given rows, as told.
 
     Attributes:
-        failures: Errors for the next calls, the first one first; taken off as they are raised.
+        failures: What the next calls do, the first one first: raise this error, or answer for None. Each is
+            taken off as it is used.
     """
 
     def __init__(
         self,
         embedder: Embedder,
         *,
-        failures: Iterable[BaseException] = (),
+        failures: Iterable[BaseException | None] = (),
         rows: Mapping[str, Sequence[float]] | None = None,
         max_texts: int | None = None,
     ) -> None:
         """Wraps `embedder`.
 
         Args:
-            failures: Each is raised by one call, of documents or queries.
+            failures: Each is for one call, of documents or queries.
             rows: Answers for these texts, handed out as they are: not of unit length, NaN, too short ...
             max_texts: A call with more raises `EmbeddingError`, as hosted models do.
         """
@@ -108,8 +109,9 @@ class FlakyEmbedder:
         return self._embedder.reads(text)
 
     def _fail_if_told(self, texts: Sequence[str]) -> None:
-        if self.failures:
-            raise self.failures.pop(0)
+        failure = self.failures.pop(0) if self.failures else None
+        if failure is not None:
+            raise failure
         if self._max_texts is not None and len(texts) > self._max_texts:
             raise EmbeddingError(f"{len(texts)} texts in one call; at most {self._max_texts} are allowed.")
 
