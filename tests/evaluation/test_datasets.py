@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from toolsearch.evaluation.datasets import load_dataset, load_dataset_folder, read_queries
+from toolsearch.catalog import Catalog
+from toolsearch.evaluation.datasets import (
+    BenchQuery,
+    load_dataset,
+    load_dataset_folder,
+    make_dataset,
+    read_queries,
+)
 from toolsearch.exceptions import EvaluationError
+from toolsearch.tools import Tool
 
 
 def record(name: str, *, server: str | None = None, tool_id: str | None = None) -> dict[str, Any]:
@@ -167,3 +175,20 @@ def test_a_folder_with_two_query_files_asks_for_one(folder: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match=r"gone\.jsonl: cannot be read"):
         read_queries(tmp_path / "gone.jsonl")
+
+
+@pytest.mark.parametrize("gold", ["mail__send", "mail.send"])
+def test_ids_come_out_as_the_qrels_write_them(gold: str) -> None:
+    catalog = Catalog([Tool(raw_name="send", source="mail"), Tool(raw_name="read", source="mail")])
+    dataset = make_dataset("d", catalog, [BenchQuery("q", "send it", gold=(gold,))])
+    assert dataset.queries[0].gold == (gold,)
+    assert dataset.id_of["mail__send"] == gold
+
+
+def test_the_id_of_a_record_comes_before_its_names() -> None:
+    catalog = Catalog(
+        [Tool(raw_name="send", source="mail", meta={"id": "t1"}), Tool(raw_name="x", source="y")]
+    )
+    queries = [BenchQuery("q", "send it", gold=("mail__send",)), BenchQuery("r", "do x", gold=("y.x",))]
+    dataset = make_dataset("d", catalog, queries)
+    assert [query.gold for query in dataset.queries] == [("t1",), ("y.x",)]

@@ -51,6 +51,7 @@ class Dataset:
         near_duplicates: Groups of tool ids; the "near" figures take a group for one tool.
         dropped: Ids of queries left out because gold tools were not in the catalog.
         left_out: What was wrong with each definition that did not make it into the catalog.
+        by_public_name: The qrels use public names where a record has no ``id``, not ``server.name``.
     """
 
     name: str
@@ -59,11 +60,12 @@ class Dataset:
     near_duplicates: tuple[tuple[str, ...], ...] = ()
     dropped: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    by_public_name: bool = False
 
     @cached_property
     def id_of(self) -> Mapping[str, str]:
-        """The data set's id of each tool by public name."""
-        return {name: tool_id(tool) for name, tool in self.catalog.items()}
+        """The data set's id of each tool by public name, as its qrels write it."""
+        return _ids(self.catalog, by_public_name=self.by_public_name)
 
     @cached_property
     def group_of(self) -> Mapping[str, str]:
@@ -71,11 +73,17 @@ class Dataset:
         return {member: group[0] for group in self.near_duplicates for member in group}
 
 
-def tool_id(tool: Tool) -> str:
-    """What qrels call a tool: the ``id`` of its record, or ``server.name``."""
+def tool_id(tool: Tool, *, by_public_name: bool = False) -> str:
+    """What qrels call a tool: the ``id`` of its record, else ``server.name`` or the public name."""
     if "id" in tool.meta:
         return str(tool.meta["id"])
+    if by_public_name:
+        return tool.name
     return f"{tool.source}.{tool.raw_name}" if tool.source else tool.raw_name
+
+
+def _ids(catalog: Catalog, *, by_public_name: bool) -> dict[str, str]:
+    return {name: tool_id(tool, by_public_name=by_public_name) for name, tool in catalog.items()}
 
 
 def make_dataset(
@@ -96,9 +104,17 @@ def make_dataset(
         EvaluationError: a gold tool is not in the catalog (`ids` lists all such), two tools or two queries
             share an id, or a tool is in two groups of near-duplicates.
     """
-    id_of = {public: tool_id(tool) for public, tool in catalog.items()}
+    queries = tuple(queries)
+    qualified = _ids(catalog, by_public_name=False)
+    golds = {gold for query in queries for gold in query.gold}
+    by_public_name = bool(golds & qualified.keys()) and not golds & (
+        set(qualified.values()) - qualified.keys()
+    )
+    id_of = _ids(catalog, by_public_name=by_public_name)
     _check_unique(list(id_of.values()), f"tools of data set {name!r}")
-    ids = {**id_of, **{known: known for known in id_of.values()}}
+    # Either name of a tool is understood; what comes out is the one that the qrels use.
+    ids = {**{qualified[public]: own for public, own in id_of.items()}, **id_of}
+    ids |= {own: own for own in id_of.values()}
     queries = tuple(_with_ids(query, ids) for query in queries)
     _check_unique([query.id for query in queries], f"queries of data set {name!r}")
     groups = tuple(tuple(ids.get(member, member) for member in group) for group in near_duplicates if group)
@@ -111,11 +127,11 @@ def make_dataset(
             name, tuple(dict.fromkeys(g for lacking in missing.values() for g in lacking)), left_out
         )
     kept = tuple(query for query in queries if not missing[query.id])
-    return Dataset(name, catalog, kept, groups, dropped, left_out)
+    return Dataset(name, catalog, kept, groups, dropped, left_out, by_public_name)
 
 
 def _with_ids(query: BenchQuery, ids: Mapping[str, str]) -> BenchQuery:
-    """The query with public names replaced by ids."""
+    """The query with every name of a tool replaced by its id."""
     return replace(
         query,
         gold=tuple(dict.fromkeys(ids.get(gold, gold) for gold in query.gold)),
@@ -131,7 +147,7 @@ def _refuse_missing(name: str, missing: tuple[str, ...], left_out: tuple[str, ..
     cause = f" {len(left_out)} definitions could not be read, the first: {left_out[0]}" if left_out else ""
     raise EvaluationError(
         f"Data set {name!r}: {len(missing)} gold tools are not in its catalog: {shown}.{cause} "
-        "Mend the qrels or the catalog, or leave such queries out with drop_missing.",
+        "Mend the relevant tools of these queries or the catalog.",
         ids=missing,
     )
 
