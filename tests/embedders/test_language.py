@@ -16,6 +16,8 @@ DEMO = [json.loads(line) for path in QUERIES for line in path.read_text(encoding
     "text",
     [
         "Wie buche ich einen Flug nach Rom?",
+        "Geld an den Kunden zurückzahlen",
+        "rembourser le client",
         "Quels sont les tickets qui attendent une réponse ?",
         "¿Cuándo es la próxima reunión con el equipo?",
         "Dove posso trovare il mio calendario?",
@@ -34,6 +36,8 @@ def test_another_language_is_told(text: str) -> None:
         "send email",
         "What does 'der die das' mean in German?",
         "Find flights from La Paz to El Paso",
+        "café near me",
+        "Beyoncé songs",
         "Translate 'je ne sais pas' to English for me please",
         "SELECT * FROM de_users WHERE en = 1",
     ],
@@ -45,7 +49,7 @@ def test_english_is_not_taken_for_another_language(text: str) -> None:
 def test_the_demo_requests_are_told_apart() -> None:
     told = {query["id"] for query in DEMO if is_not_english(query["query"])}
     latin = {query["id"] for query in DEMO if query["language"] in {"de", "fr", "es"}}
-    assert len(told & latin) >= len(latin) - 1
+    assert told >= latin
     assert not told & {query["id"] for query in DEMO if query["language"] == "en"}
     assert len(latin) > 25
 
