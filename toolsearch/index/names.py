@@ -22,10 +22,9 @@ CONFIDENCE: dict[MatchKind, float] = {"exact": 1.0, "case": 0.98, "style": 0.95,
 MIN_TYPO_LENGTH = 5
 """Letters and digits in a name, below which one letter off is another name."""
 
-__BESIDE_EXACT = 0.5
-"""What other spellings count beside a tool that has the name as it is written."""
-
-SELECT = "select:"
+_SELECT = "select:"
+# What other spellings count beside a tool that has the name as it is written.
+_BESIDE_EXACT = 0.5
 
 
 @dataclass(frozen=True)
