@@ -20,7 +20,7 @@ from toolsearch.tools import Tool
 WEATHER = "geo__get_weather"
 SEARCH = Tool(raw_name="tool_search")
 HELP = Tool(raw_name="help")
-OFFER = Offer(search_tool=SEARCH, visible=(HELP,), loaded=OFFICE[:2], hidden=OFFICE[2:])
+OFFER = Offer(search_tool=SEARCH, visible=(HELP,), loaded=OFFICE[:2])
 
 
 def answered(*calls: ToolCall, offer: Offer = OFFER) -> ChatResponse:

@@ -15,6 +15,7 @@ from toolsearch.discovery.discovery import Discovery
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.messages import Message, ToolMessage, ToolResult
+from toolsearch.retrieval.base import Retriever, SearchRequest, SearchResult
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.session.base import Session, SessionStore
 from toolsearch.session.memory import MemorySessionStore
@@ -32,12 +33,12 @@ def opened(
     filters: Sequence[ToolFilter] = (),
     embedder: Embedder | None = None,
     catalog: Catalog | None = None,
+    over: Retriever | None = None,
     **settings: Unpack[DiscoveryOptions],
 ) -> Discovery:
     """A conversation; with a `store`, one that it may already know."""
-    discoverer = Discoverer(
-        searcher(tools, embedder=embedder), catalog, DiscoverySettings(**settings), delivery
-    )
+    retriever = over or searcher(tools, embedder=embedder)
+    discoverer = Discoverer(retriever, catalog, DiscoverySettings(**settings), delivery)
     return discoverer.open(
         Session(store or MemorySessionStore(), session, "t"),
         delivery,
@@ -45,6 +46,19 @@ def opened(
         own=own,
         filters=filters,
     )
+
+
+class BrokenOnce:
+    """A searcher over the office catalog whose first search fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self._errors = [error]
+        self._searcher = searcher()
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        if self._errors:
+            raise self._errors.pop()
+        return self._searcher.search(request)
 
 
 def select(discovery: Discovery, *names: str, **more: Any) -> ToolResult:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.discovery.support import as_message, loaded, opened, select, text
-from tests.retrieval.support import OFFICE, searcher
+from tests.discovery.support import BrokenOnce, as_message, loaded, opened, select, text
+from tests.retrieval.support import OFFICE
 from toolsearch.catalog import Catalog
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Delivery
@@ -106,9 +106,7 @@ def test_a_broken_encoder_degrades_a_search_and_is_tried_again(error: Exception)
 
 def test_a_broken_searcher_is_an_error_result_in_neutral_words() -> None:
     """(E128)"""
-    embedder = FlakyEmbedder(HashingEmbedder())
-    discovery = opened(embedder=embedder)
-    embedder.failures.append(KeyError("secret"))
+    discovery = opened(over=BrokenOnce(KeyError("secret")), catalog=Catalog(OFFICE))
     result = discovery.search({"queries": ["send email"]})
     assert result.is_error
     assert text(result) == "The search is out of order just now. Try it once more, or go on without it."
@@ -223,9 +221,10 @@ def test_the_bridge_shows_schemas_once() -> None:
 def test_pinned_tools_and_the_callers_own_are_visible_from_the_start(delivery: Delivery) -> None:
     tools = [*OFFICE, Tool(raw_name="help", pinned=True), Tool(raw_name="ask", pinned=True)]
     own = Tool(raw_name="tmp")
-    offer = opened(tools, delivery=delivery, pinned=(WEATHER,), own=[own]).offer()
+    discovery = opened(tools, delivery=delivery, pinned=(WEATHER,), own=[own])
+    offer = discovery.offer()
     assert [tool.name for tool in offer.visible] == [WEATHER, "ask", "help", "tmp"]
-    assert not {WEATHER, "ask", "help"} & {tool.name for tool in offer.hidden}
+    assert not {WEATHER, "ask", "help"} & {tool.name for tool in discovery.hidden()}
 
 
 def test_a_tool_of_the_caller_takes_the_place_of_its_namesake() -> None:
@@ -292,9 +291,10 @@ def test_a_pinned_tool_that_does_not_exist_is_refused_at_the_start() -> None:
 
 
 def test_a_small_catalog_is_sent_whole_and_not_searched() -> None:
-    offer = opened(whole_below_tokens=100_000).offer()
+    discovery = opened(whole_below_tokens=100_000)
+    offer = discovery.offer()
     assert offer.search_tool is None
-    assert offer.hidden == ()
+    assert discovery.hidden() == ()
     assert [tool.name for tool in offer.loaded] == sorted(tool.name for tool in OFFICE)
 
 
@@ -305,7 +305,7 @@ def test_whether_a_catalog_is_sent_whole_is_settled_once_a_session() -> None:
     larger = [*ABC, Tool(raw_name="a", source="a", description="Sorts first. " * 100)]
     grown = opened(larger, store=store, whole_below_tokens=200)
     assert loaded(grown) == ["x__a", "x__b", "a__a", *(f"x__{letter}" for letter in "cdefgh")]
-    assert grown.offer().hidden == ()
+    assert grown.hidden() == ()
     other = opened(larger, store=store, session="other", whole_below_tokens=200)
     assert other.offer().search_tool is not None
     assert opened(ABC[:2], store=store, session="other", whole_below_tokens=200).offer().search_tool
@@ -329,10 +329,9 @@ def test_nothing_is_preselected_where_nothing_fits(message: str) -> None:
 
 
 def test_a_failed_preselection_lets_the_message_through_and_is_tried_again() -> None:
-    embedder = FlakyEmbedder(HashingEmbedder())
-    discoverer = Discoverer(searcher(embedder=embedder), None, DiscoverySettings(preselect=1), APPEND)
+    settings = DiscoverySettings(preselect=1)
+    discoverer = Discoverer(BrokenOnce(KeyError("gone")), Catalog(OFFICE), settings, APPEND)
     session, messages = Session(MemorySessionStore()), [UserMessage.of("send an email message")]
-    embedder.failures.append(KeyError("gone"))
     assert loaded(discoverer.open(session, APPEND, messages=messages)) == []
     assert loaded(discoverer.open(session, APPEND, messages=messages)) == [SEND]
 
@@ -353,7 +352,7 @@ def test_what_is_forbidden_is_neither_found_nor_named(rule: ToolFilter, query: s
     discovery = opened(store=store, filters=[rule], pinned=(MAIL,))
     result = discovery.search({"queries": [query]})
     offer = discovery.offer()
-    shown = [tool.name for tool in (*offer.visible, *offer.loaded, *offer.hidden)]
+    shown = [tool.name for tool in (*offer.visible, *offer.loaded, *discovery.hidden())]
     forbidden = {tool.name for tool in OFFICE if not rule.permits(tool)}
     assert not forbidden & set(shown)
     told = text(result).replace(f"No tool is named {query.removeprefix('select:')!r}", "")
@@ -364,13 +363,13 @@ def test_what_is_forbidden_is_neither_found_nor_named(rule: ToolFilter, query: s
 
 def test_two_filters_must_both_permit() -> None:
     filters = [ToolFilter(tags=frozenset({"mail"})), ToolFilter(tags=frozenset({"time"}))]
-    assert opened(filters=filters).offer().hidden == ()
+    assert opened(filters=filters).hidden() == ()
 
 
 def test_where_nothing_is_permitted_there_is_nothing_to_search() -> None:
-    offer = opened(filters=[ToolFilter(allow=())]).offer()
-    assert offer.search_tool is None
-    assert offer.hidden == ()
+    discovery = opened(filters=[ToolFilter(allow=())])
+    assert discovery.offer().search_tool is None
+    assert discovery.hidden() == ()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ class Append:
 
     name = "append"
     lives_in_messages = False
+    declares_hidden = False
     fixed_tools = 1
 
     def request(self, request: ChatRequest, offer: Offer) -> ChatRequest:

@@ -24,7 +24,7 @@ class Offer:
         search_tool: Finds what is hidden; None only where nothing is.
         visible: In every round: pinned tools, then those that the caller gave with the request.
         loaded: Discovered, in first-seen order.
-        hidden: The rest of what the caller may use, in name order.
+        hidden: The rest of what the caller may use, in name order, for a delivery that declares it.
         preselected: Which of `loaded` were found for each user message, by its position in the conversation.
         changed: Which of `loaded` the conversation shows in another form than they have now.
     """
@@ -47,6 +47,10 @@ class Delivery(Protocol):
     @property
     def lives_in_messages(self) -> bool:
         """Whether the model knows a discovered tool only as long as the conversation shows its discovery."""
+
+    @property
+    def declares_hidden(self) -> bool:
+        """Whether the provider is told of hidden tools."""
 
     @property
     def fixed_tools(self) -> int:

@@ -52,6 +52,7 @@ class Bridge:
 
     name = "bridge"
     lives_in_messages = True
+    declares_hidden = False
     fixed_tools = 2
 
     def request(self, request: ChatRequest, offer: Offer) -> ChatRequest:

@@ -21,6 +21,7 @@ class Native(Append):
 
     name = "native"
     lives_in_messages = True
+    declares_hidden = True
 
     def request(self, request: ChatRequest, offer: Offer) -> ChatRequest:
         request = super().request(request, offer)

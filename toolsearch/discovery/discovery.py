@@ -73,14 +73,14 @@ class Discovery:
         view, settings = scope.view, scope.settings
         own_names = {tool.name for tool in own}
         self._visible = (*pinned_tools(view, settings, without=own_names), *own)
-        taken = {tool.name for tool in self._visible}
-        self._deferrable = {name: tool for name, tool in view.tools.items() if name not in taken}
+        self._visible_names = {tool.name for tool in self._visible}
+        self._tools = view.tools
         replay, self._preselected = self._replayed(messages)
         known = session.discovered()
-        names = [name for name in dict.fromkeys((*known, *replay, wanted)) if name in self._deferrable]
-        self.whole = self._is_sent_whole(len(taken))
+        names = [name for name in dict.fromkeys((*known, *replay, wanted)) if self._can_load(name)]
+        self.whole = self._is_sent_whole()
         if self.whole:
-            names = list(dict.fromkeys((*names, *self._deferrable)))
+            names = list(dict.fromkeys((*names, *filter(self._can_load, view.tools))))
         self.delivery: Delivery = APPEND if self.whole else scope.delivery
         self._room = room_for_loaded(scope, len(self._visible), searchable=self._searchable)
         session.discover([name for name in names if name not in known])
@@ -101,18 +101,22 @@ class Discovery:
             search = search_tool(
                 self._scope.view, limit=self._scope.settings.limit, call=self._search_in_turn
             )
-        tools = self._deferrable
         return Offer(
             search_tool=search,
             visible=self._visible,
-            loaded=tuple(tools[name] for name in self._loaded),
-            hidden=tuple(tool for name, tool in tools.items() if name not in loaded),
+            loaded=tuple(self._tools[name] for name in self._loaded),
+            hidden=self.hidden() if self.delivery.declares_hidden else (),
             preselected={
-                position: tuple(tools[name] for name in names if name in loaded)
+                position: tuple(self._tools[name] for name in names if name in loaded)
                 for position, names in self._preselected.items()
             },
             changed=frozenset(name for name in self._loaded if self._has_changed(name)),
         )
+
+    def hidden(self) -> tuple[Tool, ...]:
+        """What only a search can make visible, in name order."""
+        known = {*self._loaded, *self._visible_names}
+        return tuple(tool for tool in self._scope.view.everything if tool.name not in known)
 
     def search(self, arguments: JsonObject) -> ToolResult:
         """The result of a call of `tool_search`; what it finds is loaded and recorded. Never raises."""
@@ -146,15 +150,22 @@ class Discovery:
     @property
     def _searchable(self) -> bool:
         # Not whether anything is hidden just now: the search must not vanish with the last discovery.
-        return bool(self._deferrable) and not self.whole
+        return self._n_loadable > 0 and not self.whole
 
-    def _is_sent_whole(self, n_visible: int) -> bool:
+    @property
+    def _n_loadable(self) -> int:
+        return len(self._tools) - sum(name in self._tools for name in self._visible_names)
+
+    def _can_load(self, name: str) -> bool:
+        return name in self._tools and name not in self._visible_names
+
+    def _is_sent_whole(self) -> bool:
         settings = self._scope.settings
         if not settings.whole_below_tokens:
             return False
         small = self._scope.view.tokens < settings.whole_below_tokens
         settled = self._session.settle("whole" if small else "search")
-        fits = settings.max_tools is None or n_visible + len(self._deferrable) <= settings.max_tools
+        fits = settings.max_tools is None or len(self._visible) + self._n_loadable <= settings.max_tools
         return settled == "whole" and fits
 
     def _replayed(self, messages: Sequence[Message]) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
@@ -165,7 +176,7 @@ class Discovery:
         for position, message in enumerate(messages):
             if preselection is not None and isinstance(message, UserMessage):
                 found = preselection.names(message.text, self._scope.view)
-                new = tuple(name for name in found if name in self._deferrable and name not in names)
+                new = tuple(name for name in found if self._can_load(name) and name not in names)
                 preselected[position] = new
                 names.update(dict.fromkeys(new))
             replayed(message, names)
@@ -190,11 +201,11 @@ class Discovery:
         loaded, left_out = new[:room], new[room:]
         evicted = self._load(loaded)
         findings = Findings(
-            loaded=tuple(self._deferrable[name] for name in loaded),
+            loaded=tuple(self._tools[name] for name in loaded),
             already_loaded=tuple(name for name in hits if name in known),
             left_out=tuple(left_out),
             evicted=tuple(evicted),
-            near=tuple(n for n in result.near if n in self._deferrable and n not in known),
+            near=tuple(n for n in result.near if self._can_load(n) and n not in known),
             nothing_fits=result.nothing_fits,
             notices=result.notices,
             facts={
@@ -215,7 +226,7 @@ class Discovery:
         overflow = 0 if self._room is None else max(len(self._loaded) + len(added) - self._room, 0)
         evicted = [name for name in self._loaded if name not in names][:overflow]
         self._loaded = [name for name in self._loaded if name not in evicted] + added
-        for tool in (self._deferrable[name] for name in names):
+        for tool in (self._tools[name] for name in names):
             self._shown[tool.name] = tool_digest(tool)[:16]
         self._session.forget(evicted)
         self._session.discover(added)
@@ -254,7 +265,7 @@ class Discovery:
 
     def _has_changed(self, name: str) -> bool:
         digest = self._shown.get(name)
-        return bool(digest) and digest != tool_digest(self._deferrable[name])[:16]
+        return bool(digest) and digest != tool_digest(self._tools[name])[:16]
 
 
 def pinned_tools(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from toolsearch.catalog import Catalog
+from toolsearch.exceptions import UnknownToolError
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.tokens import catalog_tokens
 from toolsearch.tools import Tool
@@ -17,7 +18,7 @@ class CatalogView:
     """The tools of a catalog that every filter permits.
 
     Attributes:
-        tools: By public name, in name order.
+        tools: By public name, in name order; decoded when asked for, as the catalog does.
         within: Their names, as `SearchRequest.within`; None where nothing is filtered out.
     """
 
@@ -29,12 +30,20 @@ class CatalogView:
         rules = [rule for rule in filters if rule != ToolFilter()]
         if not rules:
             return cls(catalog)
-        tools = {name: tool for name, tool in catalog.items() if all(rule.permits(tool) for rule in rules)}
-        return cls(tools, frozenset(tools))
+        names = [name for name, tool in catalog.items() if all(rule.permits(tool) for rule in rules)]
+        part = _Part(catalog, names)
+        return cls(part, frozenset(names))
+
+    @cached_property
+    def everything(self) -> tuple[Tool, ...]:
+        """All tools in name order, decoded and kept."""
+        return tuple(self.tools.values())
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
         """The named sources of the tools, sorted."""
+        if isinstance(self.tools, Catalog):
+            return tuple(source for source in self.tools.sources if source)
         return tuple(sorted({tool.source for tool in self.tools.values()} - {""}))
 
     @cached_property
@@ -51,3 +60,25 @@ class CatalogView:
     def tokens(self) -> int:
         """What sending all definitions costs."""
         return sum(catalog_tokens(self.tools.values()).values())
+
+
+class _Part(Mapping[str, Tool]):
+    """Some tools of a catalog, which alone holds them."""
+
+    def __init__(self, catalog: Catalog, names: Iterable[str]) -> None:
+        self._catalog = catalog
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> Tool:
+        if name not in self._names:
+            raise UnknownToolError(name)
+        return self._catalog[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
