@@ -126,6 +126,23 @@ def test_the_same_search_is_answered_shortly_from_the_third_time_on() -> None:
     assert len(texts[2]) < 400
 
 
+def test_a_repeated_search_runs_again_if_its_tools_had_to_make_room() -> None:
+    discovery = opened(ABC, max_tools=2)
+    select(discovery, "x__a")
+    select(discovery, "x__a")
+    assert "very search before" in text(select(discovery, "x__a"))
+    select(discovery, "x__b")
+    assert select(discovery, "x__a").discovered == ("x__a",)
+
+
+def test_a_repeated_search_does_not_name_what_has_become_forbidden() -> None:
+    """(E171)"""
+    first = opened()
+    messages = [as_message(select(first, SEND)), as_message(select(first, SEND))]
+    later = opened(messages=messages, filters=[ToolFilter(deny=("*send*",))])
+    assert SEND not in text(select(later, SEND)).replace(f"No tool is named {SEND!r}", "")
+
+
 def test_searches_without_success_are_capped() -> None:
     discovery = opened(ABC, max_fruitless=3, nudge_after=2)
     texts = [text(discovery.search({"queries": [f"zyzzyva {i}"]})) for i in range(4)]

@@ -27,6 +27,7 @@ from toolsearch.session.memory import MemorySessionStore
 FILTER_KEY = "tool_filter"
 """Key of `ChatRequest.context` whose `ToolFilter` applies to that request."""
 
+_CHOICES = frozenset({"auto", "none", "required"})
 _DELIVERIES: Mapping[str, Delivery] = {"append": APPEND, "bridge": BRIDGE, "native": NATIVE}
 
 
@@ -118,7 +119,7 @@ class ToolSearchAdvisor:
             filters=() if rule is None else (rule,),
             messages=request.messages,
             own=request.tools,
-            wanted=request.tool_choice,
+            wanted="" if request.tool_choice in _CHOICES else request.tool_choice,
         )
 
 

@@ -59,7 +59,8 @@ class Discoverer:
         self._settings = settings
         self._filters = tuple(filters)
         self._preselection = Preselection(searcher, settings.preselect) if settings.preselect else None
-        self._views: OrderedDict[tuple[ToolFilter, ...], tuple[Catalog, CatalogView]] = OrderedDict()
+        self._viewed: Catalog | None = None
+        self._views: OrderedDict[tuple[ToolFilter, ...], CatalogView] = OrderedDict()
         self._lock = threading.Lock()
         for name in settings.pinned:
             if name not in self.catalog:
@@ -78,17 +79,20 @@ class Discoverer:
 
     def view(self, filters: Sequence[ToolFilter] = ()) -> CatalogView:
         """What a caller under these filters may know of; one object as long as the catalog is the same."""
-        catalog = self.catalog
+        catalog, key = self.catalog, tuple(filters)
         with self._lock:
-            known = self._views.get(tuple(filters))
-            if known is not None and known[0] is catalog:
-                self._views.move_to_end(tuple(filters))
-                return known[1]
-        view = CatalogView.of(catalog, (*self._filters, *filters))
+            if self._viewed is not catalog:
+                self._views.clear()
+                self._viewed = catalog
+            if key in self._views:
+                self._views.move_to_end(key)
+                return self._views[key]
+        view = CatalogView.of(catalog, (*self._filters, *key))
         with self._lock:
-            self._views[tuple(filters)] = (catalog, view)
-            if len(self._views) > _VIEWS_KEPT:
-                self._views.popitem(last=False)
+            if self._viewed is catalog:
+                self._views[key] = view
+                if len(self._views) > _VIEWS_KEPT:
+                    self._views.popitem(last=False)
         return view
 
     def open(

@@ -17,7 +17,6 @@ from toolsearch.discovery.search_tool import SearchArguments, read_search_argume
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.discovery.view import CatalogView
 from toolsearch.exceptions import ReservedNameError, SearchRequestError, ToolArgumentsError, ToolLimitError
-from toolsearch.index.names import selected_names
 from toolsearch.messages import Message, ToolResult, UserMessage
 from toolsearch.naming import RESERVED_NAMES
 from toolsearch.retrieval.base import MAX_K, Retriever, SearchRequest, SearchResult
@@ -119,7 +118,10 @@ class Discovery:
         return tuple(tool for tool in self._scope.view.everything if tool.name not in known)
 
     def search(self, arguments: JsonObject) -> ToolResult:
-        """The result of a call of `tool_search`; what it finds is loaded and recorded. Never raises."""
+        """The result of a call of `tool_search`; what it finds is loaded and recorded.
+
+        Whatever goes wrong with the search is an error result; only the session store may raise.
+        """
         settings = self._scope.settings
         try:
             asked = read_search_arguments(arguments, self._scope.view, limit=settings.limit)
@@ -128,8 +130,8 @@ class Discovery:
         if fruitless(self._searches) >= settings.max_fruitless:
             return self._failure("Not searched, as too many searches in a row have found nothing new.")
         same = [search for search in self._searches if search.key == asked.key]
-        if len(same) >= _SAME_SEARCH:
-            return self._repeated(asked, same)
+        if len(same) >= _SAME_SEARCH and all(map(self._is_usable, same[-1].found)):
+            return self._repeated(same[-1])
         try:
             result = self._scope.searcher.search(self._request(asked))
         except SearchRequestError as exc:
@@ -183,20 +185,18 @@ class Discovery:
         return tuple(names), preselected
 
     def _request(self, asked: SearchArguments) -> SearchRequest:
-        wanted = sum(max(asked.limit, len(selected_names(query) or ())) for query in asked.queries)
         return SearchRequest(
             queries=asked.queries,
             # Tools that are known take no place from those that are not.
-            max_k=min(wanted + len(self._loaded) + len(self._visible), MAX_K),
+            max_k=min(asked.most + len(self._loaded) + len(self._visible), MAX_K),
             within=self._scope.view.within,
             sources=None if asked.server is None else frozenset({asked.server}),
         )
 
     def _found(self, asked: SearchArguments, result: SearchResult) -> ToolResult:
-        known = {tool.name for tool in self._visible} | {n for n in self._loaded if self._is_known(n)}
-        wanted = sum(max(asked.limit, len(selected_names(query) or ())) for query in asked.queries)
+        known = {*self._visible_names, *filter(self._is_known, self._loaded)}
         hits = [name for name in result.names if name in self._scope.view.tools]
-        new = [name for name in hits if name not in known][:wanted]
+        new = [name for name in hits if name not in known][: asked.most]
         room = len(new) if self._room is None else self._room
         loaded, left_out = new[:room], new[room:]
         evicted = self._load(loaded)
@@ -232,14 +232,14 @@ class Discovery:
         self._session.discover(added)
         return evicted
 
-    def _repeated(self, asked: SearchArguments, same: Sequence[PastSearch]) -> ToolResult:
-        self._searches.append(PastSearch(asked.key, same[0].found, loaded=False))
-        found = ", ".join(same[0].found)
+    def _repeated(self, past: PastSearch) -> ToolResult:
+        self._searches.append(replace(past, loaded=False))
+        found = ", ".join(past.found)
         outcome = f"It found {found}, which you can use." if found else "It found nothing."
         text = f"You have made this very search before. {outcome} Do not repeat it."
         return ToolResult.text(
             "\n".join(filter(None, (text, self._nudge()))),
-            structured={"key": list(asked.key), "already_loaded": list(same[0].found), "repeated": True},
+            structured={"key": list(past.key), "already_loaded": list(past.found), "repeated": True},
         )
 
     def _failure(self, text: str, *, cause: Exception | None = None) -> ToolResult:
@@ -254,6 +254,9 @@ class Discovery:
         if fruitless(self._searches) < self._scope.settings.nudge_after:
             return ""
         return f"The last searches found nothing new. Stop searching: {GIVE_UP}"
+
+    def _is_usable(self, name: str) -> bool:
+        return name in self._visible_names or name in self._loaded
 
     def _is_known(self, name: str) -> bool:
         """Whether the model knows of a loaded tool, in the form that it has now."""

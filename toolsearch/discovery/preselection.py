@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from weakref import WeakKeyDictionary
 
 from toolsearch.discovery.view import CatalogView
 from toolsearch.exceptions import SearchRequestError
@@ -21,16 +22,16 @@ class Preselection:
     def __init__(self, searcher: Retriever, k: int) -> None:
         self._searcher = searcher
         self._k = k
-        self._kept: OrderedDict[tuple[CatalogView, str], tuple[str, ...]] = OrderedDict()
+        self._kept: WeakKeyDictionary[CatalogView, OrderedDict[str, tuple[str, ...]]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def names(self, text: str, view: CatalogView) -> tuple[str, ...]:
         """Public names for the message, best first; none where nothing fits or the search fails."""
-        key = (view, text)
         with self._lock:
-            known = self._kept.get(key)
-        if known is not None:
-            return known
+            kept = self._kept.setdefault(view, OrderedDict())
+            if text in kept:
+                kept.move_to_end(text)
+                return kept[text]
         try:
             result = self._searcher.search(
                 SearchRequest(queries=(text,), max_k=self._k, within=view.within, near=0)
@@ -43,7 +44,7 @@ class Preselection:
         else:
             found = tuple(name for name in result.names if name in view.tools)
         with self._lock:
-            self._kept[key] = found
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            kept[text] = found
+            if len(kept) > _KEPT:
+                kept.popitem(last=False)
         return found

@@ -10,6 +10,7 @@ from toolsearch.delivery.base import SEARCH_TOOL, one_line
 from toolsearch.discovery.settings import MAX_LIMIT
 from toolsearch.discovery.view import CatalogView
 from toolsearch.exceptions import ToolArgumentsError
+from toolsearch.index.names import selected_names
 from toolsearch.tools import JsonObject, Tool, ToolInvocation
 
 MAX_QUERIES = 5
@@ -42,6 +43,11 @@ class SearchArguments:
     queries: tuple[str, ...]
     server: str | None
     limit: int
+
+    @property
+    def most(self) -> int:
+        """How many tools may be loaded: `limit` for each query, and every tool that is asked for by name."""
+        return sum(max(self.limit, len(selected_names(query) or ())) for query in self.queries)
 
     @property
     def key(self) -> tuple[object, ...]:

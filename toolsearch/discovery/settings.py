@@ -21,7 +21,7 @@ class DiscoverySettings:
         whole_below_tokens: A catalog whose definitions cost fewer tokens is sent whole and not searched.
             Decided once a session. One to five percent of the context window is a good share; 0 is never.
         preselect: The most tools that are loaded for each user message before the model reads it; 0 for
-            none. Without a session id every user message of the conversation is searched for in each run.
+            none. A process searches for each message of a conversation once.
         nudge_after: After so many searches in a row that load nothing, the result advises to stop.
         max_fruitless: After so many, further searches of the turn are not run.
         instructions: Added to the system message where something is hidden; empty for nothing.
