@@ -15,7 +15,9 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.embedders.answer import Answer, ask
 from toolsearch.embedders.retries import RetryPolicy
+from toolsearch.embedders.secrets import Redaction
 from toolsearch.embedders.text import short_digest
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError, RequestTooLargeError
 
@@ -29,12 +31,17 @@ _SIZE_WORDS = re.compile(
 _SIZE_WORDS_OF_500 = re.compile(r"too (?:long|large)", re.IGNORECASE)
 _EXCERPT_CHARACTERS = 300
 
+MAX_ANSWER_BYTES = 1 << 20
+MAX_ANSWER_BYTES_PER_TEXT = 1 << 18
+"""No longer answer is read: 8,000 dimensions at 32 bytes each are as much as any model gives."""
+
 
 class EmbeddingEndpoint:
     """Where embeddings are asked for, and how. Safe to share between threads.
 
-    The key is sent as a bearer token and appears in no message. It is `api_key`, or the environment
-    variable ``TOOLSEARCH_EMBEDDER_API_KEY``, or, for api.openai.com alone, ``OPENAI_API_KEY``.
+    The key is sent as a bearer token. It is `api_key`, or the environment variable
+    ``TOOLSEARCH_EMBEDDER_API_KEY``, or, for api.openai.com alone, ``OPENAI_API_KEY``. Neither it nor user and
+    password of the URL appear in any message, in whatever spelling the service repeats them.
 
     Attributes:
         id: The base URL without user, password and query, ``#`` and the model; then, for parameters,
@@ -51,6 +58,7 @@ class EmbeddingEndpoint:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = random_module.random,
     ) -> None:
         """Sends nothing yet.
@@ -60,32 +68,35 @@ class EmbeddingEndpoint:
             model: The model's name there.
             api_key: None takes it from the environment.
             parameters: More members of each request, such as ``{"dimensions": 256}``.
-            transport, sleep, clock, random: The world outside, for tests.
+            transport, sleep, clock, monotonic, random: The world outside, for tests.
 
         Raises:
-            ValueError: `base_url` is no http or https URL.
+            ValueError: `base_url` is no http or https URL, the key cannot be sent, or the proxy that the
+                environment names cannot be used.
         """
-        try:
-            url = httpx.URL(base_url)
-        except httpx.InvalidURL as exc:
-            raise ValueError(f"The endpoint's URL is invalid: {exc}") from exc
+        url = _http_url(base_url)
         path = url.path.rstrip("/").removesuffix("/embeddings")
         self._shown_url = str(url.copy_with(userinfo=b"", query=None, fragment=None, path=path))
-        if url.scheme not in {"http", "https"} or not url.host:
-            raise ValueError(f"{self._shown_url!r} is no http or https URL.")
         self.parameters = dict(parameters or {})
         self.id = f"{self._shown_url}#{model}"
         if self.parameters:
             self.id += f"@{short_digest(json.dumps(self.parameters, sort_keys=True))}"
         self._model = model
-        self._sleep, self._clock, self._random = sleep, clock, random
-        self._api_key = api_key or _key_from_environment(url.host) or ""
+        self._sleep, self._clock, self._monotonic, self._random = sleep, clock, monotonic, random
+        key = _sendable(api_key or _key_from_environment(url.host))
+        self._redacted = Redaction([key], user=url.username, password=url.password)
         self._url = url.copy_with(userinfo=b"", fragment=None, path=f"{path}/embeddings")
-        self._client = httpx.Client(
-            auth=(url.username, url.password) if url.username else None,
-            headers={"Authorization": f"Bearer {self._api_key}"} if self._api_key else {},
-            transport=transport,
-        )
+        try:
+            self._client = httpx.Client(
+                auth=(url.username, url.password) if url.username or url.password else None,
+                headers={"Authorization": f"Bearer {key}"} if key else {},
+                transport=transport,
+            )
+        except (httpx.InvalidURL, ValueError, ImportError):
+            # The error would show the proxy's URL, which may hold a password.
+            raise ValueError(
+                "The proxy cannot be used. Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY."
+            ) from None
 
     def __repr__(self) -> str:
         return f"EmbeddingEndpoint({self._shown_url!r}, {self._model!r})"
@@ -97,6 +108,8 @@ class EmbeddingEndpoint:
     def embed(self, texts: Sequence[str], *, retries: RetryPolicy, timeout_s: float) -> NDArray[np.float32]:
         """The rows (n, d) that the service answers, in the order of `texts`, as they are.
 
+        One attempt takes `timeout_s`, to the last byte of the answer.
+
         Raises:
             RequestTooLargeError: the service refuses so many or so long texts.
             EmbedderUnavailableError: it cannot be reached, stays busy, or refuses the key or the model.
@@ -105,45 +118,69 @@ class EmbeddingEndpoint:
         body = {"model": self._model, "input": list(texts), "encoding_format": "float", **self.parameters}
         failures = 0
         while True:
-            cause: httpx.TransportError | None = None
             retry_after: str | None = None
-            try:
-                response = self._client.post(self._url, json=body, timeout=timeout_s)
-            except httpx.TransportError as exc:
-                cause, problem = exc, f"cannot be reached ({type(exc).__name__}: {exc})"
+            answer = self._ask(body, len(texts), timeout_s)
+            if isinstance(answer, Answer):
+                if answer.is_success:
+                    return self._rows(answer, len(texts))
+                problem = f"answered {answer.status}: {self._excerpt(answer)}"
+                if not _may_recover(answer):
+                    raise self._refusal(answer, problem)
+                retry_after = answer.headers.get("Retry-After")
             else:
-                if response.is_success:
-                    return self._rows(response, len(texts))
-                problem = f"answered {response.status_code}: {self._excerpt(response)}"
-                if not _may_recover(response):
-                    raise self._refusal(response, problem)
-                retry_after = response.headers.get("Retry-After")
+                problem = f"cannot be reached ({answer})"
             failures += 1
             if failures >= retries.attempts:
-                raise EmbedderUnavailableError(self._message(f"{problem} (attempt {failures})")) from cause
+                raise EmbedderUnavailableError(self._message(f"{problem} (attempt {failures})"))
             self._sleep(retries.wait_s(failures, retry_after, now=self._clock(), random=self._random()))
 
-    def _rows(self, response: httpx.Response, n: int) -> NDArray[np.float32]:
+    def _ask(self, body: Mapping[str, Any], n: int, timeout_s: float) -> Answer | str:
+        """What the service answers, or why it cannot be reached now."""
         try:
-            items = response.json()["data"]
+            return ask(
+                self._client,
+                self._url,
+                body,
+                timeout_s=timeout_s,
+                max_bytes=MAX_ANSWER_BYTES + n * MAX_ANSWER_BYTES_PER_TEXT,
+                monotonic=self._monotonic,
+            )
+        except httpx.DecodingError as exc:
+            kind, problem = EmbeddingError, f"answered what cannot be decoded ({exc})"
+        except httpx.RequestError as exc:
+            return self._redacted(f"{type(exc).__name__}: {exc}")
+        except (httpx.InvalidURL, UnicodeError) as exc:
+            kind, problem = EmbedderUnavailableError, f"has an address that cannot be used ({exc})"
+        # Not from the error itself, which may repeat a secret.
+        raise kind(self._message(self._redacted(problem)))
+
+    def _rows(self, answer: Answer, n: int) -> NDArray[np.float32]:
+        if not answer.is_whole:
+            raise self._nonsense(f"answered more than {len(answer.content)} bytes for {n} texts")
+        try:
+            items = json.loads(answer.content)["data"]
             rows = {_index(item, position): item["embedding"] for position, item in enumerate(items)}
-        except (ValueError, KeyError, TypeError, AttributeError) as exc:
-            raise EmbeddingError(self._message(f"answered no embeddings: {self._excerpt(response)}")) from exc
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            rows = None
+        if rows is None:
+            raise self._nonsense(f"answered no embeddings: {self._excerpt(answer)}")
         missing = [position for position in range(n) if rows.get(position) is None]
         if missing:
-            raise EmbeddingError(
-                self._message(f"answered no vector for {len(missing)} of {n} texts (first: {missing[0]})")
-            )
+            raise self._nonsense(f"answered no vector for {len(missing)} of {n} texts (first: {missing[0]})")
         if len(items) != n:
-            raise EmbeddingError(self._message(f"answered {len(items)} vectors for {n} texts"))
+            raise self._nonsense(f"answered {len(items)} vectors for {n} texts")
         try:
             return np.stack([_vector(rows[position]) for position in range(n)])
-        except (ValueError, TypeError) as exc:
-            raise EmbeddingError(self._message(f"answered something that is no vector: {exc}")) from exc
+        except (ValueError, TypeError, OverflowError, RecursionError) as exc:
+            problem = self._redacted(f"answered something that is no vector: {exc}")
+        raise self._nonsense(problem)
 
-    def _refusal(self, response: httpx.Response, problem: str) -> EmbeddingError:
-        match response.status_code:
-            case _ if _is_about_size(response):
+    def _nonsense(self, problem: str) -> EmbeddingError:
+        return EmbeddingError(self._message(problem))
+
+    def _refusal(self, answer: Answer, problem: str) -> EmbeddingError:
+        match answer.status:
+            case _ if _is_about_size(answer):
                 return RequestTooLargeError(self._message(problem))
             case 401 | 403:
                 remedy = f"Check the key: the argument api_key, or the variable {API_KEY_VARIABLE}."
@@ -156,28 +193,51 @@ class EmbeddingEndpoint:
     def _message(self, what: str) -> str:
         return f"The embedding service {self._shown_url!r} with model {self._model!r} {what}."
 
-    def _excerpt(self, response: httpx.Response) -> str:
-        """The beginning of the answer, without the key that some services repeat."""
-        text = " ".join(response.text.split()) or response.headers.get("Location", "nothing")
-        if self._api_key:
-            text = text.replace(self._api_key, "***")
+    def _excerpt(self, answer: Answer) -> str:
+        """The beginning of the answer, without the secrets that some services repeat."""
+        text = self._redacted(" ".join(answer.text.split()) or answer.headers.get("Location", "nothing"))
         return text if len(text) <= _EXCERPT_CHARACTERS else f"{text[:_EXCERPT_CHARACTERS]}..."
 
 
-def _may_recover(response: httpx.Response) -> bool:
-    if _is_about_size(response) or "insufficient_quota" in response.text:
+def _http_url(text: str) -> httpx.URL:
+    """`text` as a URL; no error repeats it, for it may hold a password."""
+    try:
+        url = httpx.URL(text)
+        host = url.raw_host.decode("ascii")
+        host.encode("idna")
+        usable = bool(host) and url.scheme in {"http", "https"} and (url.port or 0) < 1 << 16
+    except (httpx.InvalidURL, UnicodeError):
+        usable = False
+    if not usable:
+        raise ValueError("It is no http or https URL with a host, such as 'https://api.openai.com/v1'.")
+    return url
+
+
+def _sendable(key: str | None) -> str:
+    """The key without blanks around it; empty for none."""
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError(
+            "Its key holds a line end or another character that cannot be sent. "
+            f"Check the argument api_key, or the variable {API_KEY_VARIABLE}."
+        )
+    return key
+
+
+def _may_recover(answer: Answer) -> bool:
+    if _is_about_size(answer) or "insufficient_quota" in answer.text:
         return False
-    return response.status_code in _RETRIED or response.is_server_error
+    return answer.status in _RETRIED or answer.status >= 500
 
 
-def _is_about_size(response: httpx.Response) -> bool:
-    match response.status_code:
+def _is_about_size(answer: Answer) -> bool:
+    match answer.status:
         case 413:
             return True
         case 400 | 422:
-            return _SIZE_WORDS.search(response.text) is not None
+            return _SIZE_WORDS.search(answer.text) is not None
         case 500:
-            return _SIZE_WORDS_OF_500.search(response.text) is not None
+            return _SIZE_WORDS_OF_500.search(answer.text) is not None
         case _:
             return False
 
@@ -193,7 +253,7 @@ def _vector(embedding: Any) -> NDArray[np.float32]:
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
     vector = np.asarray(embedding, dtype=np.float64)
-    if vector.ndim != 1:
+    if vector.ndim != 1 or not vector.size:
         raise ValueError(f"an embedding of shape {vector.shape}")
     # A number beyond float32 becomes infinite, which the caller refuses.
     with np.errstate(over="ignore"):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from toolsearch.embedders.base import Embedder
+from toolsearch.embedders.secrets import HIDDEN
 from toolsearch.exceptions import EmbedderUnavailableError
 
 KNOWN_SPECS = (
@@ -35,7 +38,8 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
         return _sentence_transformers(spec.removeprefix("st:"))
     if spec.startswith(("http://", "https://")):
         return _http(spec)
-    raise EmbedderUnavailableError(f"Unknown embedder {spec!r}. Known are {KNOWN_SPECS}.")
+    shown = re.sub(r"//.*@", f"//{HIDDEN}@", spec)
+    raise EmbedderUnavailableError(f"Unknown embedder {shown!r}. Known are {KNOWN_SPECS}.")
 
 
 def _bundled(spec: str, threads: int | None) -> Embedder:
