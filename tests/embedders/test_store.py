@@ -1,8 +1,11 @@
 """Stored vectors come back bit for bit or not at all."""
 
+import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -191,3 +194,49 @@ def test_the_default_place_follows_the_platform_and_the_variable(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert default_cache_path() == Path(expected, "embeddings.sqlite")
+
+
+@pytest.mark.parametrize("operation", ["get", "put", "counts", "prune"])
+def test_bytes_of_the_file_may_be_anything(path: Path, operation: str) -> None:
+    """Each use works or says that the cache is damaged, whatever was overwritten."""
+    VectorStore(path).put("m", vectors(*map(str, range(20))))
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    uses: dict[str, Callable[[VectorStore], object]] = {
+        "get": lambda store: store.get("m", map(str, range(20)), dim=3),
+        "put": lambda store: store.put("m", vectors("new")),
+        "counts": VectorStore.counts,
+        "prune": lambda store: store.prune(unused_days=7),
+    }
+    errors = 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.integers(100, 8000, size=rng.choice([3, 30, 300])):
+            damaged[place] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            uses[operation](VectorStore(path))
+        except EmbeddingCacheError as exc:
+            errors += str(path) in str(exc)
+    assert errors > 10
+
+
+def test_a_column_of_another_type_is_damage(path: Path) -> None:
+    VectorStore(path).put("m", vectors("a"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE vectors SET vector = 7")
+    with pytest.raises(EmbeddingCacheError, match="is damaged"):
+        VectorStore(path).get("m", ["a"], dim=3)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows makes up a home folder for anybody")
+def test_a_home_folder_that_nobody_has_is_an_error_that_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOOLSEARCH_CACHE_DIR", "~no-such-user/cache")
+    with pytest.raises(EmbeddingCacheError, match=r"'~no-such-user/cache/.*TOOLSEARCH_CACHE_DIR"):
+        default_cache_path()
+    for name in ("TOOLSEARCH_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", str)
+    with pytest.raises(EmbeddingCacheError, match="TOOLSEARCH_CACHE_DIR"):
+        default_cache_path()

@@ -58,9 +58,12 @@ class SentenceTransformerEmbedder:
             cache_folder: Another cache than the hub's default.
             device: Such as ``"cpu"`` or ``"cuda"``; None takes the best one.
             batch_size: Texts that run through the model together.
+
+        Raises:
+            EmbedderUnavailableError: the folder is in the home folder of nobody.
         """
         self._name = str(name_or_path)
-        self._folder = Path(name_or_path).expanduser() if _is_path(self._name) else None
+        self._folder = _folder(name_or_path) if _is_path(self._name) else None
         self._revision = revision
         self._prompts = (document_prompt, query_prompt)
         self._latin_only = latin_only
@@ -199,6 +202,13 @@ class SentenceTransformerEmbedder:
 def _is_path(name: str) -> bool:
     """Whether a folder is meant: there is one, or no name on the hub looks like this."""
     return Path(name).is_dir() or name.startswith((".", "~", "/")) or name.count("/") > 1 or "\\" in name
+
+
+def _folder(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as exc:
+        raise EmbedderUnavailableError(f"The model folder {str(path)!r} is in no known home folder.") from exc
 
 
 def _folder_digest(folder: Path) -> str:

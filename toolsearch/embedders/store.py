@@ -20,6 +20,7 @@ from toolsearch.exceptions import EmbeddingCacheError
 
 CACHE_DIR_VARIABLE = "TOOLSEARCH_CACHE_DIR"
 
+_FILE = "embeddings.sqlite"
 _APPLICATION_ID = 0x74736563
 _FORMAT = 1
 _STORED = np.dtype("<f4")
@@ -35,8 +36,15 @@ def default_cache_path() -> Path:
 
     That is ``$TOOLSEARCH_CACHE_DIR`` where set, else ``toolsearch`` under the platform's own:
     ``$XDG_CACHE_HOME`` or ``~/.cache``, on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``.
+
+    Raises:
+        EmbeddingCacheError: that folder is in a home folder that the system does not know.
     """
-    return _cache_folder() / "embeddings.sqlite"
+    try:
+        return _cache_folder() / _FILE
+    except RuntimeError as exc:
+        wanted = Path(os.environ.get(CACHE_DIR_VARIABLE) or "~") / _FILE
+        raise EmbeddingCacheError(wanted, "is in no known home folder", remedy=_TRY_ELSEWHERE) from exc
 
 
 class VectorStore:
@@ -153,7 +161,8 @@ class VectorStore:
             raise self._error(f"cannot be used ({exc.strerror})", _TRY_ELSEWHERE) from exc
         except sqlite3.OperationalError as exc:
             raise self._error(f"cannot be used ({exc})", _TRY_ELSEWHERE) from exc
-        except sqlite3.DatabaseError as exc:
+        except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError) as exc:
+            # Damaged bytes may also give a column another type, or a message that is no Unicode.
             raise self._error(f"is damaged ({exc})", _DELETE) from exc
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
