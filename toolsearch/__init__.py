@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolsearch.adapters.session import ToolSearchSession
+    from toolsearch.adapters.wrap import wrap
     from toolsearch.advisors.approval import ApprovalAdvisor
     from toolsearch.advisors.chain import AdvisorChain
     from toolsearch.advisors.manager import ToolCallingManager
@@ -88,6 +89,7 @@ _MODULES = {
     "read_tools": "formats",
     "tool": "functions.decorator",
     "update_index": "retrieval.building",
+    "wrap": "adapters.wrap",
     "write_tools": "formats",
 }
 
@@ -136,6 +138,7 @@ __all__ = [
     "read_tools",
     "tool",
     "update_index",
+    "wrap",
     "write_tools",
 ]
 

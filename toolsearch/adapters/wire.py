@@ -60,6 +60,11 @@ def written_result(call_id: str, result: ToolResult, form: WireForm) -> JsonObje
             return {"type": "tool_result", "tool_use_id": call_id, "content": text, **failed}
 
 
+def calls_in(message: Any) -> list[ToolCall]:
+    """The calls that a message or an item of the input holds, in order."""
+    return [part for part in _parts(_record(message)) if isinstance(part, ToolCall)]
+
+
 def read_conversation(
     messages: Iterable[Any], made: Mapping[tuple[str, str], ToolMessage]
 ) -> tuple[Message, ...]:

@@ -1,0 +1,165 @@
+"""Tool search in calls of ``client.messages.create`` and ``client.messages.stream``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from toolsearch.adapters.api import Arguments, IsOurs, Rounds
+from toolsearch.adapters.recall import Hidden, plain
+from toolsearch.adapters.usage import summed
+from toolsearch.adapters.wire import WireForm, read_call
+from toolsearch.chat.anthropic import Assembler
+from toolsearch.chat.arguments import as_object
+from toolsearch.messages import ToolCall
+from toolsearch.tools import JsonObject
+
+_SCOPE = ("system", "metadata", "model")
+
+
+class Anthropic:
+    """See `WireApi`."""
+
+    form: WireForm = "anthropic"
+
+    def tool_name(self, record: JsonObject) -> str | None:
+        is_custom = record.get("type") in {None, "custom"}
+        return record.get("name") if is_custom else None
+
+    def refuses(self, request: Arguments) -> str:
+        del request
+        return ""
+
+    def messages(self, request: Arguments) -> list[Any]:
+        return list(request["messages"])
+
+    def with_messages(self, request: Arguments, told: list[Any], rounds: Rounds) -> Arguments:
+        return {**request, "messages": [*told, *chain.from_iterable(rounds)]}
+
+    def with_instructions(self, request: Arguments, text: str) -> Arguments:
+        system = request.get("system")
+        if isinstance(system, str) and system:
+            return {**request, "system": f"{system}\n\n{text}"}
+        blocks = list(system) if isinstance(system, list | tuple) else []
+        return {**request, "system": [*blocks, {"type": "text", "text": text}] if blocks else text}
+
+    def scope(self, request: Arguments) -> Any:
+        return [request.get(key) for key in _SCOPE]
+
+    def wanted(self, request: Arguments) -> tuple[str, ...]:
+        choice = plain(request.get("tool_choice"))
+        return (choice["name"],) if isinstance(choice, dict) and "name" in choice else ()
+
+    def server_state(self, request: Arguments) -> str:
+        del request
+        return ""
+
+    def new_state(self, request: Arguments, answer: JsonObject) -> str:
+        del request, answer
+        return ""
+
+    def calls(self, answer: JsonObject) -> list[ToolCall]:
+        return [read_call(block) for block in answer["content"] if block["type"] == "tool_use"]
+
+    def exchange(
+        self, request: Arguments, answer: JsonObject, results: Sequence[JsonObject]
+    ) -> list[JsonObject]:
+        del request
+        return [
+            {"role": "assistant", "content": plain(answer["content"])},
+            {"role": "user", "content": list(results)},
+        ]
+
+    def beside(self, answer: JsonObject, is_ours: IsOurs) -> list[JsonObject]:
+        return [plain(block) for block in answer["content"] if _is_ours(block, is_ours)]
+
+    def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
+        answer, *rest = map(plain, messages[position : position + 2])
+        if answer.get("role") != "assistant" or not isinstance(answer["content"], list) or not rest:
+            return
+        results = rest[0]
+        if results.get("role") == "user" and isinstance(results["content"], list):
+            messages[position] = {**answer, "content": [*answer["content"], *hidden.calls]}
+            messages[position + 1] = {**results, "content": [*hidden.results, *results["content"]]}
+
+    def without(self, answer: Any, is_ours: IsOurs) -> Any:
+        kept = [block for block in answer.content if not _is_ours(block.to_dict(), is_ours)]
+        return answer.model_copy(update={"content": kept})
+
+    def chunks(self, is_ours: IsOurs) -> AnthropicChunks:
+        return AnthropicChunks(is_ours)
+
+
+class AnthropicChunks:
+    """See `Chunks`. The blocks of all rounds are numbered as those of one message."""
+
+    def __init__(self, is_ours: IsOurs) -> None:
+        self._is_ours = is_ours
+        self._usages: list[Any] = []
+        self._has_started = False
+        self._n_shown = 0
+        self.start()
+
+    def start(self) -> None:
+        self._assembler = Assembler()
+        self._held: list[Any] = []
+        self._places: dict[int, int | None] = {}
+        self._usage: Any = None
+
+    def show(self, event: Any) -> list[Any]:
+        self._assembler.add(event.to_dict())
+        match event.type:
+            case "message_start":
+                self._usages.append(event.message.usage.model_copy(deep=True))
+                if self._has_started:
+                    return []
+                self._has_started = True
+            case "content_block_start":
+                ours = _is_ours(event.content_block.to_dict(), self._is_ours)
+                self._places[event.index] = None if ours else self._n_shown
+                self._n_shown += not ours
+                return self._placed(event)
+            case "content_block_delta" | "content_block_stop":
+                return self._placed(event)
+            case "message_delta":
+                self._held.append(event)
+                for name, value in event.usage:
+                    # These are totals of the round; what is missing stays as the round began.
+                    if value is not None:
+                        setattr(self._usages[-1], name, value)
+                return []
+            case "message_stop":
+                self._held.append(event)
+                return []
+        return [event]
+
+    def answer(self) -> JsonObject:
+        whole = self._assembler.answer()
+        if whole is None:
+            return {"content": []}
+        for block in whole["content"]:
+            if block["type"] == "tool_use" and isinstance(block["input"], str):
+                block["input"] = as_object(block["input"])
+        return whole
+
+    def last(self) -> list[Any]:
+        total = summed(self._usages)
+        out = []
+        for event in self._held:
+            if event.type == "message_delta":
+                numbers = {name: getattr(total, name, None) for name in type(event.usage).model_fields}
+                usage = event.usage.model_copy(
+                    update={name: value for name, value in numbers.items() if value is not None}
+                )
+                event = event.model_copy(update={"usage": usage})  # noqa: PLW2901
+            out.append(event)
+        return out
+
+    def _placed(self, event: Any) -> list[Any]:
+        place = self._places.get(event.index)
+        return [] if place is None else [event.model_copy(update={"index": place})]
+
+
+def _is_ours(block: JsonObject, is_ours: IsOurs) -> bool:
+    return block.get("type") == "tool_use" and is_ours(block["name"])

@@ -1,0 +1,173 @@
+"""Tool search in calls of ``client.chat.completions.create``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from toolsearch.adapters.api import Arguments, IsOurs, Rounds
+from toolsearch.adapters.recall import Hidden, plain
+from toolsearch.adapters.usage import summed
+from toolsearch.adapters.wire import WireForm, read_call
+from toolsearch.chat.openai_chat import Assembler
+from toolsearch.messages import ToolCall
+from toolsearch.tools import JsonObject
+
+_SCOPE = ("user", "safety_identifier", "prompt_cache_key", "model")
+
+
+class OpenAIChat:
+    """See `WireApi`."""
+
+    form: WireForm = "openai_chat"
+
+    def tool_name(self, record: JsonObject) -> str | None:
+        function = record.get("function")
+        return function.get("name") if isinstance(function, dict) else None
+
+    def refuses(self, request: Arguments) -> str:
+        n = request.get("n")
+        return f"n is {n}; only one answer can be had." if isinstance(n, int) and n > 1 else ""
+
+    def messages(self, request: Arguments) -> list[Any]:
+        return list(request["messages"])
+
+    def with_messages(self, request: Arguments, told: list[Any], rounds: Rounds) -> Arguments:
+        return {**request, "messages": [*told, *chain.from_iterable(rounds)]}
+
+    def with_instructions(self, request: Arguments, text: str) -> Arguments:
+        messages = list(request["messages"])
+        first = plain(messages[0]) if messages else {}
+        if isinstance(first, dict) and first.get("role") in {"system", "developer"}:
+            messages[0] = {**first, "content": _extended(first.get("content"), text)}
+        else:
+            messages.insert(0, {"role": "system", "content": text})
+        return {**request, "messages": messages}
+
+    def scope(self, request: Arguments) -> Any:
+        return [request.get(key) for key in _SCOPE]
+
+    def wanted(self, request: Arguments) -> tuple[str, ...]:
+        choice = plain(request.get("tool_choice"))
+        if not isinstance(choice, dict):
+            return ()
+        allowed = choice.get("allowed_tools", {}).get("tools", ())
+        names = (self.tool_name(record) for record in (choice, *allowed))
+        return tuple(name for name in names if name)
+
+    def server_state(self, request: Arguments) -> str:
+        del request
+        return ""
+
+    def new_state(self, request: Arguments, answer: JsonObject) -> str:
+        del request, answer
+        return ""
+
+    def calls(self, answer: JsonObject) -> list[ToolCall]:
+        calls = _message(answer).get("tool_calls") or ()
+        return [read_call(call) for call in calls if "function" in call]
+
+    def exchange(
+        self, request: Arguments, answer: JsonObject, results: Sequence[JsonObject]
+    ) -> list[JsonObject]:
+        del request
+        return [_message(answer), *results]
+
+    def beside(self, answer: JsonObject, is_ours: IsOurs) -> list[JsonObject]:
+        return [call for call in _message(answer)["tool_calls"] if is_ours(self.tool_name(call) or "")]
+
+    def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
+        answer = plain(messages[position])
+        if answer.get("role") == "assistant" and answer.get("tool_calls"):
+            calls = [*answer["tool_calls"], *hidden.calls]
+            messages[position : position + 1] = [{**answer, "tool_calls": calls}, *hidden.results]
+
+    def without(self, answer: Any, is_ours: IsOurs) -> Any:
+        answer = answer.model_copy(deep=True)
+        message = answer.choices[0].message
+        message.tool_calls = [
+            call for call in message.tool_calls if not is_ours(getattr(call, "function", call).name)
+        ]
+        return answer
+
+    def chunks(self, is_ours: IsOurs) -> OpenAIChatChunks:
+        return OpenAIChatChunks(is_ours)
+
+
+class OpenAIChatChunks:
+    """See `Chunks`. Text of a round that turns out to be a search is set apart by an empty line."""
+
+    def __init__(self, is_ours: IsOurs) -> None:
+        self._is_ours = is_ours
+        self._usages: list[Any] = []
+        self._has_spoken = False
+        self._is_first = True
+        self._n_shown = 0
+        self.start()
+
+    def start(self) -> None:
+        self._assembler = Assembler()
+        self._held: list[Any] = []
+        self._places: dict[int, int | None] = {}
+        self._gap = "\n\n" if self._has_spoken else ""
+
+    def show(self, chunk: Any) -> list[Any]:
+        self._assembler.add(chunk.to_dict())
+        if chunk.usage is not None:
+            self._usages.append(chunk.usage)
+        if not chunk.choices or chunk.choices[0].finish_reason is not None:
+            self._held.append(chunk)
+            return []
+        chunk = chunk.model_copy(deep=True)
+        delta = chunk.choices[0].delta
+        if delta.tool_calls:
+            delta.tool_calls = [call for call in delta.tool_calls if self._is_shown(call)] or None
+        if delta.content:
+            delta.content = self._gap + delta.content
+            self._gap, self._has_spoken = "", True
+        if self._is_first:
+            self._is_first = False
+            return [chunk]
+        if delta.role is not None:
+            delta.role = None  # clients put the pieces of all fields together
+        extra = any((delta.model_extra or {}).values())
+        says = delta.content or delta.refusal or delta.tool_calls or delta.function_call or extra
+        return [chunk] if says else []
+
+    def answer(self) -> JsonObject:
+        whole = self._assembler.answer()
+        if whole is None:
+            return {"choices": [{"message": {}}]}
+        message = {key: value for key, value in whole["choices"][0]["message"].items() if value}
+        calls = [{"type": "function", **call} for call in message.pop("tool_calls", ())]
+        return {"choices": [{"message": {"role": "assistant", **message, "tool_calls": calls}}]}
+
+    def last(self) -> list[Any]:
+        total = summed(self._usages)
+        return [
+            chunk if chunk.usage is None else chunk.model_copy(update={"usage": total})
+            for chunk in self._held
+        ]
+
+    def _is_shown(self, call: Any) -> bool:
+        """Whether the piece belongs to a call of the caller's tools; it then gets its place among these."""
+        name = call.function.name if call.function else None
+        if name:
+            self._places[call.index] = None if self._is_ours(name) else self._n_shown
+            self._n_shown += not self._is_ours(name)
+        place = self._places.get(call.index)
+        if place is not None:
+            call.index = place
+        return place is not None
+
+
+def _message(answer: JsonObject) -> JsonObject:
+    message: JsonObject = plain(answer["choices"][0]["message"])
+    return message
+
+
+def _extended(content: Any, text: str) -> Any:
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": text}]
+    return f"{content}\n\n{text}" if content else text

@@ -1,0 +1,162 @@
+"""Tool search in calls of ``client.responses.create``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from toolsearch.adapters.api import Arguments, IsOurs, Rounds
+from toolsearch.adapters.recall import Hidden, plain
+from toolsearch.adapters.usage import summed
+from toolsearch.adapters.wire import WireForm, read_call
+from toolsearch.messages import ToolCall
+from toolsearch.tools import JsonObject
+
+_SCOPE = ("instructions", "user", "safety_identifier", "prompt_cache_key", "model")
+
+
+class OpenAIResponses:
+    """See `WireApi`."""
+
+    form: WireForm = "openai_responses"
+
+    def tool_name(self, record: JsonObject) -> str | None:
+        return record.get("name") if record.get("type") == "function" else None
+
+    def refuses(self, request: Arguments) -> str:
+        return "It runs in the background." if request.get("background") is True else ""
+
+    def messages(self, request: Arguments) -> list[Any]:
+        given = request.get("input")
+        if isinstance(given, str):
+            return [{"role": "user", "content": given}]
+        return list(given) if isinstance(given, list | tuple) else []
+
+    def with_messages(self, request: Arguments, told: list[Any], rounds: Rounds) -> Arguments:
+        if rounds and self._conversation(request):
+            # Everything else is already part of the provider's conversation.
+            results = [item for item in rounds[-1] if item.get("type") == "function_call_output"]
+            return {**request, "input": results}
+        return {**request, "input": [*told, *chain.from_iterable(rounds)]}
+
+    def with_instructions(self, request: Arguments, text: str) -> Arguments:
+        given = request.get("instructions")
+        return {**request, "instructions": f"{given}\n\n{text}" if isinstance(given, str) and given else text}
+
+    def scope(self, request: Arguments) -> Any:
+        return [request.get(key) for key in _SCOPE]
+
+    def wanted(self, request: Arguments) -> tuple[str, ...]:
+        choice = plain(request.get("tool_choice"))
+        if not isinstance(choice, dict):
+            return ()
+        names = (self.tool_name(record) for record in (choice, *choice.get("tools", ())))
+        return tuple(name for name in names if name)
+
+    def server_state(self, request: Arguments) -> str:
+        previous = request.get("previous_response_id")
+        return previous if isinstance(previous, str) else self._conversation(request)
+
+    def new_state(self, request: Arguments, answer: JsonObject) -> str:
+        return self._conversation(request) or str(answer.get("id") or "")
+
+    def calls(self, answer: JsonObject) -> list[ToolCall]:
+        return [read_call(item) for item in answer["output"] if item["type"] == "function_call"]
+
+    def exchange(
+        self, request: Arguments, answer: JsonObject, results: Sequence[JsonObject]
+    ) -> list[JsonObject]:
+        items = plain(answer["output"])
+        if request.get("store") is False:
+            # Without storage the provider knows reasoning again only by what it has encrypted.
+            items = [i for i in items if i["type"] != "reasoning" or i.get("encrypted_content")]
+        return [*items, *results]
+
+    def beside(self, answer: JsonObject, is_ours: IsOurs) -> list[JsonObject]:
+        return [plain(item) for item in answer["output"] if _is_ours(item, is_ours)]
+
+    def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
+        # Items stand for themselves, so a call and its result may precede what was said with it.
+        messages[position:position] = [*hidden.calls, *hidden.results]
+
+    def without(self, answer: Any, is_ours: IsOurs) -> Any:
+        kept = [item for item in answer.output if not _is_ours(item.to_dict(), is_ours)]
+        return answer.model_copy(update={"output": kept})
+
+    def chunks(self, is_ours: IsOurs) -> OpenAIResponsesChunks:
+        return OpenAIResponsesChunks(is_ours)
+
+    def _conversation(self, request: Arguments) -> str:
+        conversation = plain(request.get("conversation"))
+        if isinstance(conversation, dict):
+            conversation = conversation.get("id")
+        return conversation if isinstance(conversation, str) else ""
+
+
+class OpenAIResponsesChunks:
+    """See `Chunks`. The items of all rounds are numbered as those of one response."""
+
+    def __init__(self, is_ours: IsOurs) -> None:
+        self._is_ours = is_ours
+        self._usages: list[Any] = []
+        self._shown_items: list[Any] = []
+        self._is_first = True
+        self._n_shown = self._sequence = 0
+        self.start()
+
+    def start(self) -> None:
+        self._held: list[Any] = []
+        self._places: dict[int, int | None] = {}
+        self._round_items: dict[int, Any] = {}
+        self._response: Any = None
+
+    def show(self, event: Any) -> list[Any]:
+        match event.type:
+            case "response.completed" | "response.incomplete" | "response.failed":
+                self._response = event.response
+                self._usages.append(event.response.usage)
+                self._held.append(event)
+                return []
+            case "response.created" | "response.in_progress" | "response.queued":
+                if not self._is_first:
+                    return []
+                return [self._numbered(event)]
+            case "response.output_item.added":
+                ours = _is_ours(event.item.to_dict(), self._is_ours)
+                self._places[event.output_index] = None if ours else self._n_shown
+                self._n_shown += not ours
+            case "response.output_item.done":
+                self._round_items[event.output_index] = event.item
+        if not hasattr(event, "output_index"):
+            return [self._numbered(event)]
+        place = self._places.get(event.output_index)
+        if place is None:
+            return []
+        if event.type == "response.output_item.done":
+            self._shown_items.append(event.item)
+        return [self._numbered(event.model_copy(update={"output_index": place}))]
+
+    def answer(self) -> JsonObject:
+        self._is_first = False
+        if self._response is None:
+            return {"output": []}
+        whole: JsonObject = self._response.to_dict()
+        if not whole.get("output"):
+            whole["output"] = [item.to_dict() for _, item in sorted(self._round_items.items())]
+        return whole
+
+    def last(self) -> list[Any]:
+        update = {"output": self._shown_items, "usage": summed(self._usages)}
+        return [
+            self._numbered(event.model_copy(update={"response": event.response.model_copy(update=update)}))
+            for event in self._held
+        ]
+
+    def _numbered(self, event: Any) -> Any:
+        number, self._sequence = self._sequence, self._sequence + 1
+        return event.model_copy(update={"sequence_number": number})
+
+
+def _is_ours(item: JsonObject, is_ours: IsOurs) -> bool:
+    return item.get("type") == "function_call" and is_ours(item["name"])

@@ -1,0 +1,204 @@
+"""`ToolLists`: for each list of tools that a caller passes, an index that is built once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from toolsearch.adapters.api import WireApi
+from toolsearch.adapters.recall import digest, plain
+from toolsearch.adapters.wire import written_tools
+from toolsearch.catalog import Catalog
+from toolsearch.delivery.append import APPEND
+from toolsearch.discovery.discoverer import Discoverer
+from toolsearch.discovery.settings import DiscoverySettings
+from toolsearch.embedders.base import Embedder
+from toolsearch.exceptions import DefinitionError, ReservedNameError
+from toolsearch.formats import format_named
+from toolsearch.naming import PUBLIC_NAME, RESERVED_NAMES, SEPARATOR, public_name
+from toolsearch.retrieval.base import Retriever, SearchRequest, SearchResult
+from toolsearch.retrieval.building import build_index
+from toolsearch.retrieval.searcher import ToolSearcher
+from toolsearch.tools import JsonObject, Tool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassedTool(Tool):
+    """A tool under the name that the caller gave it, whatever its public name would be."""
+
+    given_name: str
+
+    @cached_property
+    def name(self) -> str:
+        return self.given_name
+
+
+class LateSearcher:
+    """A `Retriever` whose index is built by `prepare`, for lists that may never have to be searched."""
+
+    def __init__(self, catalog: Catalog, embedder: Callable[[], Embedder]) -> None:
+        self._catalog = catalog
+        self._embedder = embedder
+        self._searcher: ToolSearcher | None = None
+        self._lock = threading.Lock()
+
+    def prepare(self) -> ToolSearcher:
+        """The searcher.
+
+        Raises:
+            EmbeddingError: the embedder failed, or cannot be had.
+        """
+        with self._lock:
+            if self._searcher is None:
+                embedder = self._embedder()
+                self._searcher = ToolSearcher(build_index(self._catalog, embedder), embedder)
+            return self._searcher
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        return self.prepare().search(request)
+
+
+@dataclass(frozen=True)
+class ToolList:
+    """The tools of a request.
+
+    Attributes:
+        key: Digest of the list.
+        discoverer: Over those that may be searched for.
+        records: Their definitions by name, as the caller gave them.
+        fixed: Definitions that are sent in every round: what the provider runs, and what cannot be searched.
+        fixed_names: The names among these.
+        has_own_search: The caller has the provider search among them.
+        prepare: Builds the index, if there is none yet.
+    """
+
+    key: bytes
+    discoverer: Discoverer
+    records: dict[str, JsonObject]
+    fixed: tuple[JsonObject, ...]
+    fixed_names: frozenset[str]
+    has_own_search: bool
+    prepare: Callable[[], object]
+
+
+class ToolLists:
+    """The latest lists by their content. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        settings: DiscoverySettings,
+        *,
+        embedder: Callable[[], Embedder],
+        catalog: Catalog | None,
+        searcher: Retriever | None,
+        max_lists: int,
+    ) -> None:
+        if max_lists < 1:
+            raise ValueError(f"max_tool_lists is {max_lists}; it must be at least 1.")
+        self._settings = settings
+        self._embedder = embedder
+        self._catalog = catalog
+        self._searcher = searcher
+        self._max = max_lists
+        self._kept: OrderedDict[bytes, ToolList] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def has_catalog(self) -> bool:
+        """Whether there are tools beside those that requests bring."""
+        return self._catalog is not None
+
+    def of(self, api: WireApi, tools: Sequence[Any]) -> ToolList:
+        """The list of a request; the same object for the same tools in the same order.
+
+        Raises:
+            ReservedNameError: a tool has the name of a built-in one.
+            UnknownToolError: a tool is to be pinned that is not there.
+            ToolLimitError: the tools that are always sent leave no room for the search.
+        """
+        records: list[JsonObject] = [plain(tool) for tool in tools]
+        key = digest(api.form, records)
+        with self._lock:
+            known = self._kept.get(key)
+            if known is None:
+                known = self._kept[key] = self._made(key, api, records)
+                if len(self._kept) > self._max:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return known
+
+    def _made(self, key: bytes, api: WireApi, records: Sequence[JsonObject]) -> ToolList:
+        passed: dict[str, JsonObject] = {}
+        fixed: list[JsonObject] = []
+        tools: list[Tool] = []
+        for record in records:
+            name = api.tool_name(record)
+            if name in RESERVED_NAMES:
+                raise ReservedNameError(name)
+            tool = None if name is None or self._catalog is not None else _read(name, record, api)
+            if name is not None and self._catalog is not None and name in self._catalog:
+                passed[name] = record
+            elif tool is not None and tool.name not in passed:
+                passed[tool.name] = record
+                tools.append(tool)
+            else:
+                fixed.append(record)
+        catalog = Catalog(tools) if self._catalog is None else self._catalog
+        searcher = self._searcher or LateSearcher(catalog, self._embedder)
+        room = self._settings.max_tools
+        if room is not None and fixed:
+            room = max(room - len(fixed), 1)
+        discoverer = Discoverer(searcher, catalog, replace(self._settings, max_tools=room), APPEND)
+        return ToolList(
+            key=key,
+            discoverer=discoverer,
+            records=_Records(passed, catalog, api),
+            fixed=tuple(fixed),
+            fixed_names=frozenset(_names_in(fixed)),
+            has_own_search=any(str(record.get("type")).startswith("tool_search") for record in fixed),
+            prepare=getattr(searcher, "prepare", lambda: None),
+        )
+
+
+class _Records(dict[str, JsonObject]):
+    """Definitions as the caller gave them; of other tools of the catalog as we write them."""
+
+    def __init__(self, passed: dict[str, JsonObject], catalog: Catalog, api: WireApi) -> None:
+        super().__init__(passed)
+        self._catalog = catalog
+        self._form = api.form
+
+    def __missing__(self, name: str) -> JsonObject:
+        (record,) = written_tools([self._catalog[name]], self._form)
+        self[name] = record
+        return record
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """Every name under which a model may call one of these tools, those of a namespace included."""
+    for record in value if isinstance(value, list) else ():
+        for holder in (record, record.get("function")):
+            if isinstance(holder, dict) and isinstance(holder.get("name"), str):
+                yield holder["name"]
+        yield from _names_in(record.get("tools"))
+
+
+def _read(name: str, record: JsonObject, api: WireApi) -> Tool | None:
+    """The tool of a definition, or None for one that the search cannot use."""
+    if not PUBLIC_NAME.fullmatch(name):
+        return None
+    try:
+        tool = format_named(api.form).read(record, "").tool
+    except DefinitionError:
+        return None
+    source, _, raw_name = name.rpartition(SEPARATOR)
+    if source and public_name(source, raw_name) == name:
+        return replace(tool, source=source, raw_name=raw_name, id="")
+    if tool.name == name:
+        return tool
+    fields = {field: value for field, value in vars(tool).items() if field in Tool.__dataclass_fields__}
+    return PassedTool(given_name=name, **fields)

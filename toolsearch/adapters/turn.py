@@ -1,0 +1,256 @@
+"""`Turn`: one call of a caller, with the search rounds inside it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from toolsearch.adapters.api import Arguments, Chunks, WireApi
+from toolsearch.adapters.recall import Hidden, Recall, digest, plain, prefix_keys
+from toolsearch.adapters.tool_lists import ToolList, ToolLists
+from toolsearch.adapters.usage import summed
+from toolsearch.adapters.wire import calls_in, read_conversation, written_result, written_tools
+from toolsearch.advisors.calls import plan_calls
+from toolsearch.delivery.append import APPEND
+from toolsearch.delivery.base import SEARCH_TOOL
+from toolsearch.discovery.discovery import Discovery
+from toolsearch.discovery.history import discovered_in
+from toolsearch.exceptions import LimitExceededError
+from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from toolsearch.session.base import Session, SessionStore
+from toolsearch.tools import JsonObject
+
+_CONVERSATION: ContextVar[tuple[str, str]] = ContextVar("toolsearch_conversation", default=("", ""))
+
+
+@contextlib.contextmanager
+def conversation(session_id: str, *, tenant: str = "") -> Iterator[None]:
+    """Within it, calls of wrapped clients belong to this session, as with ``toolsearch_session=``.
+
+    For calls that somebody else's code makes. It holds for this task or thread, and for those begun in it.
+    """
+    token = _CONVERSATION.set((session_id, tenant))
+    try:
+        yield
+    finally:
+        _CONVERSATION.reset(token)
+
+
+def caller_of(request: Arguments) -> tuple[str, str]:
+    """Session id and tenant of a request; they are taken out of it."""
+    session_id, tenant = _CONVERSATION.get()
+    return request.pop("toolsearch_session", session_id), request.pop("toolsearch_tenant", tenant)
+
+
+@dataclass(frozen=True)
+class Searching:
+    """What all calls of a wrapped client share."""
+
+    lists: ToolLists
+    store: SessionStore
+    recall: Recall
+    max_rounds: int
+
+    def open(self, api: WireApi, request: Arguments, caller: tuple[str, str]) -> Turn | None:
+        """The turn of a request, or None for one that goes out as it is: too few tools to be searched.
+
+        It may build an index, so it takes a thread of its own where others wait.
+
+        Raises:
+            ValueError: the request cannot be answered with tool search, or its session id is no text.
+            ReservedNameError, UnknownToolError, ToolLimitError, EmbeddingError: as `wrap` says.
+        """
+        if not all(isinstance(part, str) for part in caller):
+            raise ValueError(f"Session id and tenant must be texts, not {caller!r}.")
+        if not request["tools"] and not self.lists.has_catalog:
+            return None
+        tool_list = self.lists.of(api, request["tools"])
+        if tool_list.has_own_search:
+            return None
+        turn = Turn(self, api, request, tool_list, caller)
+        if turn.discovery.whole and not self.lists.has_catalog:
+            return None
+        if reason := api.refuses(request):
+            raise ValueError(f"Tool search cannot answer this request. {reason}")
+        tool_list.prepare()
+        return turn
+
+
+class Turn:
+    """Not safe to use from several threads at once."""
+
+    def __init__(
+        self,
+        searching: Searching,
+        api: WireApi,
+        request: Arguments,
+        tool_list: ToolList,
+        caller: tuple[str, str],
+    ) -> None:
+        self._searching = searching
+        self._api = api
+        self._request = request
+        self._list = tool_list
+        self._seed = digest(api.form, tool_list.key, caller, api.scope(request), api.server_state(request))
+        self._rounds: list[list[JsonObject]] = []
+        self._searches: list[Message] = []
+        self._usages: list[Any] = []
+        self._caller = caller
+        self._told, neutral = self._restored()
+        self.discovery = self._opened(neutral)
+
+    def request(self) -> Arguments:
+        """The arguments of the next round."""
+        request = self._api.with_messages(self._request, self._told, self._rounds)
+        if text := self.discovery.instructions:
+            request = self._api.with_instructions(request, text)
+        return {**request, "tools": self._tools()}
+
+    def is_ours(self, name: str) -> bool:
+        """Whether a call of this name is answered here: a search, or a tool that was not offered."""
+        return name not in self._offered
+
+    def take(self, answer: JsonObject) -> bool:
+        """Whether an answer ends the turn. Its searches are run, and otherwise another round is due.
+
+        Raises:
+            LimitExceededError: more rounds than `max_rounds`.
+        """
+        calls = self._api.calls(answer)
+        ours = [call for call in calls if self.is_ours(call.name)]
+        results = [self._result(call) for call in ours]
+        if ours and len(ours) == len(calls):
+            self._rounds.append(self._api.exchange(self._request, answer, results))
+            if len(self._rounds) >= self._searching.max_rounds:
+                raise LimitExceededError(
+                    f"The model went on searching for {self._searching.max_rounds} rounds.",
+                    kind="rounds",
+                    limit=self._searching.max_rounds,
+                )
+            return False
+        beside = self._api.beside(answer, self.is_ours) if ours else []
+        self._keep(answer, beside, results)
+        return True
+
+    def finished(self, response: Any) -> Any:
+        """The client's answer to the caller, or None where another round is due."""
+        self._usages.append(response.usage)
+        answer: JsonObject = response.to_dict()
+        if not self.take(answer):
+            return None
+        if any(self.is_ours(call.name) for call in self._api.calls(answer)):
+            response = self._api.without(response, self.is_ours)
+        if len(self._usages) > 1:
+            response = response.model_copy(update={"usage": summed(self._usages)})
+        return response
+
+    def chunks(self) -> Chunks:
+        """For the rounds of a streamed call."""
+        return self._api.chunks(self.is_ours)
+
+    def _opened(self, messages: list[Message]) -> Discovery:
+        session_id, tenant = self._caller
+        return self._list.discoverer.open(
+            Session(self._searching.store, session_id, tenant), APPEND, messages=messages
+        )
+
+    def _restored(self) -> tuple[list[Any], list[Message]]:
+        """The conversation as the model knows it, and what of it discovery must know."""
+        recall = self._searching.recall
+        messages = self._api.messages(self._request)
+        told: list[Any] = []
+        neutral: list[Message] = []
+        rejoin: list[tuple[int, Hidden]] = []
+        self._at_end = Hidden()
+        state = self._api.server_state(self._request)
+        if state and (hidden := recall.find(self._state_key(state))):
+            told += hidden.results
+            neutral += hidden.searches
+        self._key = self._seed
+        for message, key in zip(messages, prefix_keys(self._seed, messages), strict=True):
+            told.append(message)
+            neutral += read_conversation([message], {})
+            self._key, hidden = key, recall.find(key)
+            self._at_end = hidden or Hidden()
+            if hidden is not None:
+                told += hidden.exchange
+                neutral += hidden.searches
+                if hidden.calls:
+                    rejoin.append((len(told), hidden))
+        for position, hidden in reversed(rejoin):
+            if position < len(told):
+                self._api.rejoined(told, position, hidden)
+        return told, [*self._known_otherwise(messages, discovered_in(neutral)), *neutral]
+
+    def _known_otherwise(self, messages: list[Any], discovered: Collection[str]) -> Iterator[Message]:
+        """Tools that the conversation has called, or that the caller's choice names, as if discovered."""
+        called = (call.name for message in messages for call in calls_in(message))
+        names = dict.fromkeys((*called, *self._api.wanted(self._request)))
+        known = tuple(name for name in names if name not in discovered)
+        if known:
+            yield ToolMessage(call_id="", name=SEARCH_TOOL, discovered=known)
+
+    def _tools(self) -> list[JsonObject]:
+        offer = self.discovery.offer()
+        named = [self._list.records[tool.name] for tool in (*offer.visible, *offer.loaded)]
+        self._offered = {tool.name for tool in (*offer.visible, *offer.loaded)} | self._list.fixed_names
+        search = [] if offer.search_tool is None else written_tools([offer.search_tool], self._api.form)
+        given = [*self._list.fixed, *named]
+        sent = [
+            {k: v for k, v in record.items() if k not in {"cache_control", "defer_loading"}}
+            for record in given
+        ]
+        tools = [*search, *sent]
+        marks = [
+            tool["cache_control"] for tool in map(plain, self._request["tools"]) if "cache_control" in tool
+        ]
+        if marks and tools:
+            # The caller wants its tools cached, and what is cached ends with the last of them.
+            tools[-1] = {**tools[-1], "cache_control": marks[-1]}
+        return tools
+
+    def _result(self, call: ToolCall) -> JsonObject:
+        """The result of a call of ours in the provider's form."""
+        offer = self.discovery.offer()
+        offered = APPEND.runnable(offer)
+        planned = plan_calls(AssistantMessage(content=(call,)), offered).calls[0]
+        result = planned.refusal or self.discovery.search(planned.arguments)
+        self._searches.append(
+            ToolMessage(
+                call_id=call.id,
+                name=call.name,
+                content=result.content,
+                is_error=result.is_error,
+                discovered=result.discovered,
+                structured=result.structured,
+            )
+        )
+        return written_result(call.id, result, self._api.form)
+
+    def _keep(self, answer: JsonObject, calls: list[JsonObject], results: list[JsonObject]) -> None:
+        """Remember what the caller does not get to see."""
+        state = self._api.new_state(self._request, answer)
+        before = self._api.server_state(self._request)
+        known = self._searching.recall.find(self._state_key(before)) if before else None
+        searches = (*(known.searches if known else ()), *self._at_end.searches, *self._searches)
+        if state and searches:
+            self._searching.recall.keep(
+                self._state_key(state), Hidden(results=tuple(results), searches=searches)
+            )
+        if self._searches:
+            exchange = [message for messages in self._rounds for message in messages]
+            self._searching.recall.keep(
+                self._key,
+                Hidden(
+                    (*self._at_end.exchange, *exchange),
+                    tuple(calls),
+                    tuple(results),
+                    (*self._at_end.searches, *self._searches),
+                ),
+            )
+
+    def _state_key(self, state: str) -> bytes:
+        return digest("state", self._api.form, self._list.key, self._caller, state)
