@@ -43,6 +43,7 @@ def test_different_tools_never_share_a_name(left: tuple[str, str, str], right: t
         (("", "a__b"), ("a", "b")),
         (("a", "b__c"), ("a__b", "c")),
         (("cal", "events.update"), ("cal", "events_update")),
+        (("", "\ud83d\ude00"), ("", "\U0001f600")),
     ],
 )
 def test_names_that_read_alike_are_told_apart(left: tuple[str, str], right: tuple[str, str]) -> None:
@@ -66,7 +67,7 @@ def test_long_names_of_one_server_stay_apart() -> None:
 def test_servers_that_lose_their_accents_or_vanish_stay_apart() -> None:
     names = [public_name(server, "query") for server in ("café", "cafè", "数据")]
     assert len(set(names)) == 3
-    assert all(re.match(r"[a-z]+__query_[0-9a-f]{10}$", name) for name in names)
+    assert all(re.match(r"[a-z]+__query_[0-9a-f]{16}$", name) for name in names)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,9 @@ def test_servers_that_lose_their_accents_or_vanish_stay_apart() -> None:
 )
 def test_identifiers_are_split_into_words(name: str, words: list[str]) -> None:
     assert split_words(name) == words
+
+
+def test_names_that_were_ground_to_share_forty_bits_of_a_digest_differ() -> None:
+    first, second = (public_name("s", "x.y", variant=variant) for variant in ("148589", "754351"))
+    assert first != second
+    assert all(re.fullmatch(r"s__x_y_[0-9a-f]{16}", name) for name in (first, second))

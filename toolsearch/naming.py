@@ -12,7 +12,7 @@ MAX_LENGTH = 64
 PUBLIC_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 RESERVED_NAMES = frozenset({"tool_search", "call_tool", "describe_tool"})
 
-_DIGEST_LENGTH = 10
+_DIGEST_LENGTH = 16
 _DIGESTED = re.compile(rf".*_[0-9a-f]{{{_DIGEST_LENGTH}}}")
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]+")
 
@@ -21,7 +21,7 @@ def public_name(source: str, raw_name: str, *, variant: str = "") -> str:
     """A name that fits ``^[a-zA-Z0-9_-]{1,64}$``, one for each (source, raw name, variant).
 
     A pure function: it does not depend on other tools, on their order or on earlier calls, and no two
-    different inputs share a name (short of a collision of 40 bits of SHA-256, which `Catalog` refuses).
+    different inputs share a name (short of a collision of 64 bits of SHA-256, which `Catalog` refuses).
     It reads as ``raw_name``, or ``source__raw_name`` for a named source. Where that would be ambiguous,
     too long, reserved or hold other characters, the readable part is cut and followed by a digest.
 
@@ -30,7 +30,7 @@ def public_name(source: str, raw_name: str, *, variant: str = "") -> str:
     readable = f"{_clean(source) or 'source'}{SEPARATOR}{_clean(raw_name)}" if source else _clean(raw_name)
     if not variant and _reads_back(source, raw_name):
         return readable
-    digest = hashlib.sha256(json.dumps([source, raw_name, variant]).encode()).hexdigest()[:_DIGEST_LENGTH]
+    digest = _digest(source, raw_name, variant)
     stem = readable[: MAX_LENGTH - _DIGEST_LENGTH - 1].strip("_-") or "tool"
     return f"{stem}_{digest}"
 
@@ -71,6 +71,12 @@ def _reads_back(source: str, raw_name: str) -> bool:
     if source:
         return SEPARATOR not in source and not source.endswith("_")
     return SEPARATOR not in raw_name
+
+
+def _digest(*parts: str) -> str:
+    # ASCII escapes would write a pair of lone surrogates like the character that the pair stands for.
+    whole = json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(whole).hexdigest()[:_DIGEST_LENGTH]
 
 
 def _clean(text: str) -> str:

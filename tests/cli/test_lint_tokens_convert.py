@@ -69,7 +69,7 @@ def test_tokens_are_those_of_the_definitions(run: Run, catalog: Path) -> None:
 def test_tokens_shows_the_largest_and_the_sum(run: Run, catalog: Path) -> None:
     out = run("tokens", catalog, "--top", 1).out
     total = run("tokens", catalog, "--json").json["tokens"]
-    assert "mail__send_email" in out
+    assert "cal__events_create_" in out
     assert "geo__get_weather" not in out
     assert "and 3 smaller ones" in out
     assert f"{total} tokens for 4 tools" in out
