@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from toolsearch.exceptions import DefinitionError
 from toolsearch.naming import public_name
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -61,7 +62,7 @@ class Tool:
     """A tool as its source lists it. Its public name is `definition.name`, derived and never stored.
 
     Attributes:
-        raw_name: The name that the source knows; calls go out under it.
+        raw_name: The name that the source knows, not blank; calls go out under it.
         source: The tool source, such as a server's name; empty for local tools.
         id: What tells apart tools of one source that share a raw name; empty where none do.
         description: As the source wrote it; may be empty.
@@ -76,6 +77,9 @@ class Tool:
         meta: Whatever else the source said, kept for writing the tool back.
         call: How to run it; None for a tool that is only known by its definition. Arguments that do not fit
             raise `ToolArgumentsError` before anything runs.
+
+    Raises:
+        DefinitionError: the raw name is blank.
     """
 
     raw_name: str
@@ -93,6 +97,10 @@ class Tool:
     return_direct: bool = False
     meta: JsonObject = field(default_factory=dict)
     call: ToolInvocation | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.raw_name.strip():
+            raise DefinitionError(self.raw_name, "a tool needs a name.")
 
     @cached_property
     def name(self) -> str:

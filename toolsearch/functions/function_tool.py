@@ -82,6 +82,7 @@ class FunctionTool(Tool, Generic[P, R]):
         return made
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
             if hasattr(self.function, attribute):
                 vars(self)[attribute] = getattr(self.function, attribute)
