@@ -321,6 +321,17 @@ def test_definitions_outside_of_subschemas_are_mended_and_moved() -> None:
             {**object_of(), "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/B"}]}, "B": {"$ref": "#/$defs/A"}}},
             "leads back to itself",
         ),
+        ({"$ref": "http://[x#/a"}, "$.$ref: 'http://[x#/a' is no URI"),
+        (object_of(x={"$ref": "//["}), "$.properties.x.$ref: '//[' is outside"),
+        ({"$id": "http://[bad", **object_of(x={"$ref": "#/a"})}, "$.properties.x.$ref: '#/a' is no URI"),
+        ({"$id": "http://a", **object_of(x={"$id": "//["})}, "$.properties.x.$id: '//[' is no URI"),
+        ({"$id": "http://[bad", **object_of(x={"$id": "b"})}, "$.properties.x.$id: 'b' is no URI"),
+        ({"$id": "http://a", **object_of(x={"$dynamicRef": "//["})}, "'//[' is no URI"),
+        ({"anyOf": [{}], "$ref": f"#/anyOf/{'9' * 5000}"}, "$.$ref: '#/anyOf/9999"),
+        ({"anyOf": [{}], **object_of(x={"$ref": f"#/anyOf/{'9' * 5000}"})}, "$.properties.x.$ref: "),
+        ({**object_of(), "$ref": "#"}, "$.$ref: '#' leads back to itself"),
+        (object_of(x={"maximum": 10**5000}), "it is not JSON"),
+        (object_of(x={"default": [{"a": -(10**5000)}]}), "it is not JSON"),
         (object_of(x={"default": float("nan")}), "it is not JSON"),
         (object_of(x={"default": {1, 2}}), "it is not JSON"),
     ],
@@ -330,6 +341,12 @@ def test_what_cannot_be_meant_is_refused_with_its_path(schema: Any, reason: str)
         check_schema("the_tool", schema)
     assert caught.value.tool == "the_tool"
     assert reason in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_pattern_that_python_may_read_otherwise_one_day_is_no_warning() -> None:
+    schema = object_of(x={"type": "string", "pattern": "[[a]||b"}, y={"type": "str", "pattern": "[[a]&&b"})
+    assert check_schema("t", schema).schema["properties"]["x"] == schema["properties"]["x"]
 
 
 @pytest.mark.parametrize("levels", [65, 400, 100_000])

@@ -268,6 +268,18 @@ def test_yaml_scalars_mean_what_json_would_say(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("number", [f"0x{'f' * 4000}", f"0x{'f' * 9000}", f"0o{'7' * 6000}", "9" * 5000])
+def test_a_number_that_is_too_long_to_be_written_costs_only_its_tool(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "catalog.yaml"
+    path.write_text(
+        f"- name: good\n- name: bad\n  input_schema: {{properties: {{a: {{default: {number}}}}}}}\n",
+        encoding="utf-8",
+    )
+    loaded = read_catalog(path)
+    assert list(loaded.catalog) == ["good"]
+    assert brief(loaded) == [(2, "error", "bad")]
+
+
 def test_yaml_anchors_and_merges_are_followed(tmp_path: Path) -> None:
     path = tmp_path / "catalog.yaml"
     path.write_text(

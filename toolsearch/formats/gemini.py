@@ -63,6 +63,7 @@ def _output_schema(reader: RecordReader, record: JsonObject) -> JsonObject | Non
 
 _TYPES = frozenset({"ARRAY", "BOOLEAN", "INTEGER", "NULL", "NUMBER", "OBJECT", "STRING"})
 _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
+_COUNT = re.compile("[0-9]{1,19}")
 _SNAKE_CASE = {
     re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): key
     for key in (*_COUNTS, "additionalProperties", "anyOf", "propertyOrdering")
@@ -80,7 +81,7 @@ def _from_openapi(schema: JsonObject) -> JsonObject:
         result["type"] = lower_case
         for key in _COUNTS & result.keys():
             # ProtoJSON writes 64-bit integers as strings.
-            if isinstance(result[key], str) and result[key].isdecimal():
+            if isinstance(result[key], str) and _COUNT.fullmatch(result[key]):
                 result[key] = int(result[key])
         if result.pop("nullable", False) is True:
             result["type"] = [lower_case, "null"]

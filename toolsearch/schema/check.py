@@ -19,6 +19,7 @@ from toolsearch.schema.keywords import (
     is_json,
     is_regex,
     is_text,
+    quiet_regex,
 )
 from toolsearch.schema.mend import mend
 from toolsearch.schema.refs import localise, target_of, unending_ref, unusable
@@ -171,7 +172,8 @@ def _as_json(tool_name: str, schema: JsonObject) -> tuple[JsonObject, list[str]]
 def _refuse_what_is_left(tool_name: str, schema: JsonObject) -> None:
     from jsonschema.exceptions import best_match
 
-    error = best_match(_meta_validator().iter_errors(schema))
+    with quiet_regex():
+        error = best_match(_meta_validator().iter_errors(schema))
     if error is not None:
         raise unusable(tool_name, error.json_path, error.message)
 

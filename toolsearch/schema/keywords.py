@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 MAX_DEPTH = 64
 """Levels of nesting that are read; real tools have up to ten."""
+
+MAX_INTEGER_BITS = 14_284
+"""Of an integer of 4,300 digits, the longest that Python writes and reads."""
 
 TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
@@ -59,8 +64,10 @@ def is_json(value: Any, depth: int = 0) -> bool:
     kind = type(value)
     if kind is str:
         return is_text(value)
-    if kind is bool or kind is int or value is None:
+    if kind is bool or value is None:
         return True
+    if kind is int:
+        return _is_writable(value)
     if kind is float:
         return math.isfinite(value)
     if depth >= MAX_DEPTH:
@@ -70,6 +77,10 @@ def is_json(value: Any, depth: int = 0) -> bool:
     if kind is dict:
         return all(is_text(key) and is_json(part, depth + 1) for key, part in value.items())
     return False
+
+
+def _is_writable(number: int) -> bool:
+    return number.bit_length() <= MAX_INTEGER_BITS
 
 
 def is_type(value: Any) -> bool:
@@ -88,10 +99,19 @@ def is_text_list(value: Any) -> bool:
     return type(value) is list and all(map(is_text, value)) and len(set(value)) == len(value)
 
 
+@contextmanager
+def quiet_regex() -> Iterator[None]:
+    """Without the warnings of `re` about sets, such as ``[[a]``, that it may read otherwise one day."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
 @lru_cache(maxsize=4096)
 def _compiles(pattern: str) -> bool:
     try:
-        re.compile(pattern)
+        with quiet_regex():
+            re.compile(pattern)
     except (re.error, OverflowError, RecursionError):
         return False
     return True
@@ -104,7 +124,7 @@ def is_regex(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     kind = type(value)
-    return kind is int or (kind is float and math.isfinite(value))
+    return (kind is int and _is_writable(value)) or (kind is float and math.isfinite(value))
 
 
 def is_count(value: Any) -> bool:

@@ -99,7 +99,9 @@ class _Mender:
         while "$ref" in root:
             ref = root["$ref"]
             target = target_of(root, ref)
-            if not isinstance(target, dict) or ref in seen or ref == "#":
+            if ref in seen or ref == "#":
+                raise self._unusable("$.$ref", f"{ref!r} leads back to itself")
+            if not isinstance(target, dict):
                 raise self._unusable("$.$ref", f"{ref!r} leads nowhere")
             seen.add(ref)
             # What stands outside of subschemas has not been mended yet; the rest needs nothing more.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -13,8 +14,13 @@ Steps: TypeAlias = tuple[str | int, ...]
 """Keys and positions from a schema down to a part of it."""
 
 
+_MAX_REASON = 300
+
+
 def unusable(tool_name: str, path: str, reason: str) -> SchemaError:
-    """The error for a place, as a JSON path, in the input schema of a tool."""
+    """The error for a place, as a JSON path, in the input schema of a tool; a very long reason is cut."""
+    if len(reason) > _MAX_REASON:
+        reason = f"{reason[:_MAX_REASON]}..."
     return SchemaError(tool_name, f"its input schema cannot be used: {path}: {reason}.")
 
 
@@ -30,6 +36,9 @@ def json_path(base: str, *steps: str | int) -> str:
     return base
 
 
+_POSITION = re.compile("[0-9]{1,9}")
+
+
 def target_of(root: JsonObject, ref: str) -> Any:
     """What the JSON pointer ``#`` or ``#/...`` points to in `root`; None where it leads nowhere."""
     if ref == "#":
@@ -40,7 +49,7 @@ def target_of(root: JsonObject, ref: str) -> Any:
     for step in ref_steps(ref):
         if isinstance(place, dict) and step in place:
             place = place[step]
-        elif isinstance(place, list) and step.isascii() and step.isdigit() and int(step) < len(place):
+        elif isinstance(place, list) and _POSITION.fullmatch(step) and int(step) < len(place):
             place = place[int(step)]
         else:
             return None
@@ -131,7 +140,7 @@ class _Localiser:
         if len(steps) > 2 * MAX_DEPTH:
             where = json_path("$", *steps[:6])
             raise unusable(self.tool_name, where, f"it is nested deeper than {MAX_DEPTH} levels")
-        base = _base(schema, base)
+        base = self._base(schema, steps, base)
         if isinstance(schema.get("$id"), str):
             self.places.setdefault(base, steps)
         for keyword in _ANCHORS:
@@ -141,7 +150,7 @@ class _Localiser:
             self.collect(part, steps + below, base)
 
     def rewritten(self, schema: JsonObject, steps: Steps, base: str) -> JsonObject:
-        base = _base(schema, base)
+        base = self._base(schema, steps, base)
         result = {keyword: value for keyword, value in schema.items() if keyword not in _NAMING}
         for keyword in _REFS:
             if keyword in result:
@@ -155,7 +164,7 @@ class _Localiser:
         where = json_path("$", *steps, "$ref")
         if not isinstance(ref, str):
             raise unusable(self.tool_name, where, f"a reference must be a string, not {ref!r:.60}")
-        document, fragment = urldefrag(base + ref if ref.startswith("#") else urljoin(base, ref))
+        document, fragment = self._joined(base, ref, where)
         if document not in self.places:
             raise unusable(
                 self.tool_name, where, f"{ref!r} is outside of this schema, and only what it holds is read"
@@ -165,6 +174,18 @@ class _Localiser:
         if f"{document}#{fragment}" not in self.places:
             raise unusable(self.tool_name, where, f"{ref!r} leads nowhere")
         return as_ref(self.places[f"{document}#{fragment}"])
+
+    def _base(self, schema: JsonObject, steps: Steps, base: str) -> str:
+        name = schema.get("$id")
+        return self._joined(base, name, json_path("$", *steps, "$id"))[0] if isinstance(name, str) else base
+
+    def _joined(self, base: str, ref: str, where: str) -> tuple[str, str]:
+        """The document and the fragment that `ref` means in the document `base`."""
+        try:
+            document, fragment = urldefrag(base + ref if ref.startswith("#") else urljoin(base, ref))
+        except ValueError:
+            raise unusable(self.tool_name, where, f"{ref!r:.60} is no URI") from None
+        return document, fragment
 
 
 def put(result: JsonObject, original: JsonObject, steps: Steps, part: Any) -> None:
@@ -176,8 +197,3 @@ def put(result: JsonObject, original: JsonObject, steps: Steps, part: Any) -> No
     if result[keyword] is original[keyword]:
         result[keyword] = original[keyword].copy()
     result[keyword][steps[1]] = part
-
-
-def _base(schema: JsonObject, base: str) -> str:
-    name = schema.get("$id")
-    return urldefrag(urljoin(base, name)).url if isinstance(name, str) else base

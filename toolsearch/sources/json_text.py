@@ -54,7 +54,7 @@ class JsonReader:
     def __init__(self, path: str) -> None:
         self.path = path
         self._repeated: RepeatedKeys = {}
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._as_dict, parse_int=_as_int)
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._as_dict, parse_int=as_int)
 
     def parse(self, text: str) -> ParsedJson:
         """The value of a text that holds exactly one.
@@ -81,13 +81,14 @@ class JsonReader:
 _INTEGER_DIGITS = 4300
 
 
-def _as_int(digits: str) -> int | float:
+def as_int(digits: str) -> int | float:
+    """The number in decimal digits; infinite beyond 4,300 of them."""
     # int() refuses longer ones, and one such number should not take a whole file down.
     return int(digits) if len(digits) < _INTEGER_DIGITS else float("inf")
 
 
 _NO_SPACE = re.compile(r"[^ \t\n\r]|$")
-_SKIPPER = json.JSONDecoder(parse_int=_as_int)
+_SKIPPER = json.JSONDecoder(parse_int=as_int)
 
 
 def _skip_space(text: str, at: int) -> int:

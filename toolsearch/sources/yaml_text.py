@@ -11,7 +11,8 @@ import yaml
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path
-from toolsearch.sources.json_text import RepeatedKeys
+from toolsearch.schema.keywords import MAX_INTEGER_BITS
+from toolsearch.sources.json_text import RepeatedKeys, as_int
 
 MAX_EXPANDED = 5_000_000
 """Values that the aliases of one document may expand to."""
@@ -93,8 +94,13 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             value[key] = self.construct_object(value_node)
 
 
-def _int(text: str) -> int:
-    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+def _int(text: str) -> int | float:
+    """The number; infinite, as in JSON, where it is too long to be written again."""
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    if base == 10:
+        return as_int(text)
+    number = int(text, base)
+    return number if number.bit_length() <= MAX_INTEGER_BITS else float("inf")
 
 
 _CORE_SCHEMA = (
@@ -102,7 +108,7 @@ _CORE_SCHEMA = (
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF"), lambda text: text.lower() == "true"),
     (
         "int",
-        r"[-+]?[0-9]{1,4000}|0o[0-7]{1,4000}|0x[0-9a-fA-F]{1,4000}",
+        r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
         list("-+0123456789"),
         _int,
     ),
