@@ -52,8 +52,9 @@ def assemble(
         kept = [_kept(ranking, request, fits) for ranking, fits in zip(rankings, fitting, strict=True)]
         selected = sum(len(ranking.rows) for ranking in rankings if ranking.complete)
         taken = in_turn(kept, request.k or max(request.max_k, selected))
-        hits = _hits(index, rankings, taken, [answer.query for answer in answers])
-        rest = in_turn([ranking.rows.tolist() for ranking in rankings], len(taken) + request.near)
+        hits = _hits(index, rankings, kept, taken, [answer.query for answer in answers])
+        n_shown = len(taken) + request.near
+        rest = in_turn([ranking.rows[:n_shown].tolist() for ranking in rankings], n_shown)
         hit_rows = {row for row, _ in taken}
         near = [index.columns.names[row] for row, _ in rest if row not in hit_rows][: request.near]
         tokens = index.columns.facts["tokens"]
@@ -75,7 +76,9 @@ def assemble(
 
 def _kept(ranking: Ranking, request: SearchRequest, fits: bool) -> list[int]:
     """The rows of one query's ranking that may become hits."""
-    if request.k is not None or ranking.complete:
+    if request.k is not None:
+        return list(ranking.rows[: request.k].tolist())
+    if ranking.complete:
         return list(ranking.rows.tolist())
     if not fits:
         return []
@@ -86,10 +89,13 @@ def _kept(ranking: Ranking, request: SearchRequest, fits: bool) -> list[int]:
 def _hits(
     index: ToolIndex,
     rankings: Sequence[Ranking],
+    kept: Sequence[Sequence[int]],
     taken: Sequence[tuple[int, int]],
     positions: Sequence[int],
 ) -> tuple[ScoredTool, ...]:
-    places = [{row: place for place, row in enumerate(ranking.rows.tolist())} for ranking in rankings]
+    """The hits of `taken`, pairs of a row and the ranking that it was kept from."""
+    # What is kept of a ranking is its beginning, so places are the same in both.
+    places = [{row: place for place, row in enumerate(rows)} for rows in kept]
     hits = []
     for row, i in taken:
         ranking, place = rankings[i], places[i][row]
