@@ -1,0 +1,164 @@
+"""`wrap` with the official clients, against a provider that speaks HTTP and refuses what providers refuse."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.adapters.callers import FORMS, MODES, Caller, client, wrapped
+from tests.adapters.serving import definitions, names_in, search_call, searches, served
+from tests.fake_provider.answers import Answer, Call
+from tests.fake_provider.provider import FakeProvider
+
+TOOLS = (
+    ("mail__send_email", "Send an email message."),
+    ("mail__search_mail", "Find emails by text."),
+    ("calendar__create_event", "Add an event to a calendar."),
+    ("get_weather", "Current weather of a city."),
+    ("web__search", "Search the web."),
+)
+SEND = Call("c1", "mail__send_email", '{"text": "hi"}')
+WEATHER = Call("c2", "get_weather", '{"text": "Oslo"}')
+
+
+def caller(form: str, url: str, mode: str = "plain", **options: Any) -> Caller:
+    plain = client(form, url, is_async="async" in mode)
+    return Caller(form, wrapped(plain, **options), definitions(form, TOOLS), mode)
+
+
+def conversation(provider: FakeProvider, position: int) -> list[Any]:
+    body = provider.bodies[position]
+    messages: list[Any] = body.get("messages") or body["input"]
+    return [message for message in messages if message.get("role") != "system"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_loop_gets_only_calls_of_its_own_tools(form: str, mode: str) -> None:
+    steps = (searches("send an email message"), Answer(calls=(SEND,)), Answer("Sent."))
+    with served(*steps) as (provider, url):
+        loop = caller(form, url, mode)
+        assert loop.ask("Mail hi to Ann.") == ["Sent."]
+    assert loop.ran == [("mail__send_email", {"text": "hi"})]
+    assert list(map(names_in, provider.bodies)) == [
+        ["tool_search"],
+        ["tool_search", "mail__send_email"],
+        ["tool_search", "mail__send_email"],
+    ]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_usage_is_that_of_all_rounds_of_a_call(form: str, mode: str) -> None:
+    steps = (searches("send an email message"), searches("weather", call_id="s2"), Answer("Sent."))
+    with served(*steps) as (_, url):
+        loop = caller(form, url, mode)
+        loop.ask("Mail hi to Ann.")
+    # Anthropic counts what was read from the cache apart from the input.
+    assert loop.usages == [(3 * (11 - 3 * (form == "anthropic")), 3 * 7)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_each_request_continues_the_one_before(form: str, mode: str) -> None:
+    """Search rounds are put back where they happened, so a provider's prompt cache holds."""
+    steps = (
+        searches("send an email message"),
+        Answer(calls=(SEND,)),
+        searches("current weather of a city", call_id="s2"),
+        Answer(calls=(WEATHER,)),
+        Answer("All done."),
+        Answer("You are welcome."),
+    )
+    with served(*steps) as (provider, url):
+        loop = caller(form, url, mode)
+        assert loop.ask("Mail the weather to Ann.", "Thanks.") == ["All done.", "You are welcome."]
+    for position in range(len(steps) - 1):
+        before, after = conversation(provider, position), conversation(provider, position + 1)
+        assert after[: len(before)] == before
+    assert names_in(provider.bodies[-1]) == ["tool_search", "mail__send_email", "get_weather"]
+    assert not any("tool_search" in json.dumps(item, default=repr) for item in loop.history)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_search_beside_a_call_is_run_and_kept_from_the_caller(form: str, mode: str) -> None:
+    steps = (
+        searches("send an email message"),
+        Answer(calls=(search_call("current weather of a city", call_id="s2"), SEND)),
+        Answer(calls=(WEATHER,)),
+        Answer("Done."),
+    )
+    with served(*steps) as (provider, url):
+        loop = caller(form, url, mode)
+        assert loop.ask("Mail hi to Ann, then tell me the weather.") == ["Done."]
+    assert [name for name, _ in loop.ran] == ["mail__send_email", "get_weather"]
+    assert names_in(provider.bodies[2]) == ["tool_search", "mail__send_email", "get_weather"]
+    sent = json.dumps(conversation(provider, 2))
+    assert sent.count('"s2"') == 2
+    assert "- get_weather: Current weather of a city." in sent
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_of_a_hidden_tool_is_sent_back_to_the_model(form: str, mode: str) -> None:
+    steps = (
+        Answer(calls=(WEATHER,)),
+        searches("current weather of a city"),
+        Answer(calls=(Call("c3", "get_weather", "{}"),)),
+        Answer("Rain."),
+    )
+    with served(*steps) as (provider, url):
+        loop = caller(form, url, mode)
+        assert loop.ask("Weather?") == ["Rain."]
+    assert loop.ran == [("get_weather", {})]
+    assert "There is no tool 'get_weather'. Find tools with tool_search first" in json.dumps(
+        conversation(provider, 1)
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_streams_show_what_a_round_says_before_it_searches(form: str) -> None:
+    steps = (searches("send an email message", text="Let me look."), Answer("Found it."))
+    with served(*steps) as (_, url):
+        loop = caller(form, url, "streamed")
+        (said,) = loop.ask("Mail?")
+    assert said.replace("\n\n", "") == "Let me look.Found it."
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_small_list_is_sent_as_it_came(form: str) -> None:
+    with served(Answer("Hi.")) as (provider, url):
+        loop = caller(form, url, whole_below_tokens=100_000)
+        loop.ask("Hello.")
+    with served(Answer("Hi.")) as (bare, url):
+        Caller(form, client(form, url), definitions(form, TOOLS)).ask("Hello.")
+    assert provider.raw == bare.raw
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_without_tools_goes_out_as_it_came(form: str) -> None:
+    with served(Answer("Hi.")) as (provider, url):
+        loop = caller(form, url)
+        loop.tools = []
+        loop.ask("Hello.")
+    assert "tool_search" not in provider.raw[0].decode()
+
+
+def test_the_helper_of_messages_shows_the_rounds_as_one_message() -> None:
+    steps = (searches("send an email message", text="Let me look."), Answer("I can.", calls=(SEND,)))
+    with served(*steps) as (_, url):
+        searching = wrapped(client("anthropic", url))
+        message = {"role": "user", "content": [{"type": "text", "text": "Mail?"}]}
+        with (
+            searching,
+            searching.messages.stream(
+                model="m", max_tokens=9, messages=[message], tools=definitions("anthropic", TOOLS)
+            ) as stream,
+        ):
+            assert "".join(stream.text_stream) == "Let me look.I can."
+            final = stream.get_final_message()
+    assert [block.type for block in final.content] == ["text", "text", "tool_use"]
+    assert final.usage.output_tokens == 14
