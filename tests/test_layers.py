@@ -23,7 +23,8 @@ LAYERS = {
             "delivery",
             "discovery",
             "advisors",
-            "router adapters telemetry evaluation lint testing demo",
+            "telemetry",
+            "router adapters evaluation lint testing demo",
             "cli",
         )
     )

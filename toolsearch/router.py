@@ -31,6 +31,11 @@ from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
+from toolsearch.telemetry.advisors import observed_by
+from toolsearch.telemetry.base import Observer
+from toolsearch.telemetry.log import LogObserver
+from toolsearch.telemetry.otel import OpenTelemetryObserver
+from toolsearch.telemetry.receipt import Prices, ReceiptObserver
 from toolsearch.tools import Tool
 
 Prompt: TypeAlias = str | Message | Sequence[Message]
@@ -84,6 +89,8 @@ class ToolRouter:
         limits: LoopLimits | None = None,
         system: str = "",
         advisors: Iterable[Advisor] = (),
+        observers: Iterable[Observer] | None = None,
+        prices: Prices | None = None,
         lazy: bool = True,
         **settings: Unpack[DiscoveryOptions],
     ) -> None:
@@ -104,6 +111,9 @@ class ToolRouter:
             limits: When a run has gone on for long enough.
             system: The system message of conversations that have none.
             advisors: More of them around the model, each at its order.
+            observers: Watch every run: see `toolsearch.telemetry`. None is `LogObserver` and
+                `OpenTelemetryObserver`; the receipt is made in any case.
+            prices: Of the model, for the cost in receipts.
             lazy: Build the index when it is first needed, and not now.
             settings: The attributes of `DiscoverySettings`, such as `pinned` and `preselect`.
 
@@ -124,6 +134,9 @@ class ToolRouter:
             memory = MemoryAdvisor(memory)
         loop = ToolCallingAdvisor(manager, limits=limits)
         self._advisors = (loop, *(each for each in (memory, approval) if each is not None), *advisors)
+        watching = (LogObserver(), OpenTelemetryObserver()) if observers is None else observers
+        self._observers = tuple(watching)
+        self._prices = prices
         self._swapping = threading.Lock()
         given = as_tools(tools)
         if given:
@@ -172,8 +185,8 @@ class ToolRouter:
     async def run(self, prompt: Prompt, **options: Unpack[RunOptions]) -> ChatResponse:
         """The answer, once the model has found and called what tools it needed.
 
-        ``metadata`` holds ``messages``, which the run added to the conversation, and what
-        `ToolCallingAdvisor` says of its end, such as ``paused_run`` for `resume`.
+        ``metadata`` holds ``messages``, which the run added to the conversation, its ``receipt`` (a
+        `RunReceipt`), and what `ToolCallingAdvisor` says of its end, such as ``paused_run`` for `resume`.
 
         Raises:
             ChainError: a memory is to be used and there is no session id.
@@ -281,7 +294,9 @@ class ToolRouter:
             filter=self._filter,
             **self._settings,
         )
-        return _State(searcher, search, AdvisorChain(self.model, (*self._advisors, search)))
+        receipts = ReceiptObserver(search.view, prices=self._prices)
+        watching = observed_by(*self._observers, receipts)
+        return _State(searcher, search, AdvisorChain(self.model, (*self._advisors, search, *watching)))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from toolsearch.delivery.native import NATIVE
 from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
+from toolsearch.discovery.view import CatalogView
 from toolsearch.messages import Message, SystemMessage
 from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.permission import ToolFilter
@@ -110,17 +111,25 @@ class ToolSearchAdvisor:
                 else:
                     yield event
 
+    def view(self, request: ChatRequest) -> CatalogView:
+        """The tools of the catalog that a run with this request may use."""
+        return self._discoverer.view(_filters(request))
+
     def _open(self, request: ChatRequest, has_native: bool) -> Discovery:
         context = request.context
-        rule = context.get(FILTER_KEY)
         return self._discoverer.open(
             Session(self._store, context.get("session_id", ""), context.get("tenant", "")),
             self._delivery or (NATIVE if has_native else APPEND),
-            filters=() if rule is None else (rule,),
+            filters=_filters(request),
             messages=request.messages,
             own=request.tools,
             wanted="" if request.tool_choice in _CHOICES else request.tool_choice,
         )
+
+
+def _filters(request: ChatRequest) -> tuple[ToolFilter, ...]:
+    rule = request.context.get(FILTER_KEY)
+    return () if rule is None else (rule,)
 
 
 def with_instructions(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
