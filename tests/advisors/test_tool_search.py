@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -232,6 +232,29 @@ def test_parallel_searches_are_united_in_the_order_of_the_calls() -> None:
     model = ScriptedChatModel([[find(WEATHER, id="a"), find(SEND, id="b"), find(MAIL, id="c")], "Done."])
     ask(model, Office().advisor())
     assert offered(model)[1] == ["tool_search", WEATHER, SEND, MAIL]
+
+
+def test_parallel_searches_keep_that_order_when_the_first_is_the_slowest() -> None:
+    inner = searcher()
+    recorded = threading.Event()
+
+    class Noting(MemorySessionStore):
+        def discover(self, session_id: str, tenant: str, names: Iterable[str]) -> tuple[str, ...]:
+            new = super().discover(session_id, tenant, names)
+            if new:
+                recorded.set()
+            return new
+
+    class SlowAtFirst:
+        def search(self, request: SearchRequest) -> SearchResult:
+            if WEATHER in request.queries[0]:
+                recorded.wait(0.2)
+            return inner.search(request)
+
+    advisor = ToolSearchAdvisor(SlowAtFirst(), inner.index.catalog, store=Noting())
+    model = ScriptedChatModel([[find(WEATHER, id="a"), find(SEND, id="b")], "Done."])
+    ask(model, advisor, session_id="s")
+    assert offered(model)[1] == ["tool_search", WEATHER, SEND]
 
 
 def test_the_first_request_does_not_depend_on_which_server_came_first() -> None:

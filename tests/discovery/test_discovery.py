@@ -244,6 +244,13 @@ def test_pinned_tools_and_the_callers_own_are_visible_from_the_start(delivery: D
     assert not {WEATHER, "ask", "help"} & {tool.name for tool in discovery.hidden()}
 
 
+def test_a_tool_that_is_pinned_after_its_discovery_is_offered_once() -> None:
+    store = MemorySessionStore()
+    select(opened(store=store), SEND, WEATHER)
+    offer = opened(store=store, pinned=(SEND,)).offer()
+    assert [tool.name for tool in (*offer.visible, *offer.loaded)] == [SEND, WEATHER]
+
+
 def test_a_tool_of_the_caller_takes_the_place_of_its_namesake() -> None:
     own = Tool(raw_name="get_weather", source="geo", description="Mine.")
     discovery = opened(own=[own], pinned=(WEATHER,))
@@ -288,9 +295,9 @@ def test_the_oldest_tools_make_room_and_the_model_is_told() -> None:
 def test_what_made_room_stays_away_whoever_remembers(session: str) -> None:
     store = MemorySessionStore()
     first = opened(ABC, max_tools=3, store=store, session=session)
-    messages = [as_message(select(first, f"x__{letter}")) for letter in "abcb"]
+    messages = [as_message(select(first, f"x__{letter}")) for letter in "abca"]
     later = opened(ABC, max_tools=3, store=store, session=session, messages=messages)
-    assert loaded(later) == loaded(first) == ["x__b", "x__c"]
+    assert loaded(later) == loaded(first) == ["x__c", "x__a"]
 
 
 @pytest.mark.parametrize(("delivery", "fixed"), [(APPEND, 1), (BRIDGE, 2), (NATIVE, 1)])
