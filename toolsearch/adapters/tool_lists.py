@@ -6,10 +6,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from toolsearch.adapters.api import WireApi
+from toolsearch.adapters.passed import passed_tool
 from toolsearch.adapters.recall import digest, plain
 from toolsearch.adapters.wire import written_tools
 from toolsearch.catalog import Catalog
@@ -18,23 +18,11 @@ from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import DefinitionError, ReservedNameError
-from toolsearch.formats import format_named
-from toolsearch.naming import PUBLIC_NAME, RESERVED_NAMES, SEPARATOR, public_name
+from toolsearch.naming import RESERVED_NAMES
 from toolsearch.retrieval.base import Retriever, SearchRequest, SearchResult
 from toolsearch.retrieval.building import build_index
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.tools import JsonObject, Tool
-
-
-@dataclass(frozen=True, kw_only=True)
-class PassedTool(Tool):
-    """A tool under the name that the caller gave it, whatever its public name would be."""
-
-    given_name: str
-
-    @cached_property
-    def name(self) -> str:
-        return self.given_name
 
 
 class LateSearcher:
@@ -189,16 +177,7 @@ def _names_in(value: Any) -> Iterator[str]:
 
 def _read(name: str, record: JsonObject, api: WireApi) -> Tool | None:
     """The tool of a definition, or None for one that the search cannot use."""
-    if not PUBLIC_NAME.fullmatch(name):
-        return None
     try:
-        tool = format_named(api.form).read(record, "").tool
+        return passed_tool(name, record, api.form)
     except DefinitionError:
         return None
-    source, _, raw_name = name.rpartition(SEPARATOR)
-    if source and public_name(source, raw_name) == name:
-        return replace(tool, source=source, raw_name=raw_name, id="")
-    if tool.name == name:
-        return tool
-    fields = {field: value for field, value in vars(tool).items() if field in Tool.__dataclass_fields__}
-    return PassedTool(given_name=name, **fields)
