@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -27,8 +28,9 @@ from toolsearch.exceptions import (
 )
 from toolsearch.index.folder import load_folder, read_manifest, save_folder
 from toolsearch.index.lock import write_lock
-from toolsearch.index.manifest import IndexSummary, Manifest
+from toolsearch.index.manifest import FileEntry, IndexSummary, Manifest
 
+needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 needs_sigkill = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
 
 
@@ -267,6 +269,99 @@ def test_other_content_is_refused_and_left_alone(tmp_path: Path) -> None:
         save(tmp_path, "new")
 
 
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder that an index must not touch, with files named as in an index."""
+    folder = tmp_path / "outside"
+    (folder / "part").mkdir(parents=True)
+    for name in ("a.txt", "part/c.txt", "mine.txt"):
+        (folder / name).write_text("mine")
+    return folder
+
+
+def plant(place: Path, kind: str, outside: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    match kind:
+        case "file":
+            place.write_text("planted")
+        case "folder":
+            (place / "deep").mkdir(parents=True)
+            (place / "deep" / "file.txt").write_text("planted")
+        case "link":
+            place.symlink_to(outside, target_is_directory=True)
+        case "link to a file":
+            place.symlink_to(outside / "mine.txt")
+        case "link to nothing":
+            place.symlink_to(outside / "nothing")
+
+
+KINDS = ("file", "folder", "link", "link to a file", "link to nothing")
+OF_NEW = Manifest(
+    summary=summary("new"),
+    files={
+        name: FileEntry(size=3 * times, sha256=hashlib.sha256(b"new" * times).hexdigest())
+        for times, name in enumerate(("a.txt", "b.txt", "part/c.txt"), start=1)
+    },
+).snapshot
+PLACES = (
+    ".lock",
+    "snapshot-partial",
+    "manifest.json.partial",
+    "snapshot-0123456789abcdef",
+    OF_NEW,
+    f"{OF_NEW}/part",
+    f"{OF_NEW}/a.txt",
+    f"{OF_NEW}/part/c.txt",
+)
+
+
+@needs_links
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", PLACES, ids=[place.replace(OF_NEW, "new") for place in PLACES])
+def test_what_was_planted_in_an_index_is_replaced_and_never_followed(
+    old: Path, outside: Path, place: str, kind: str
+) -> None:
+    if OF_NEW in place:
+        save(old, "new")
+        assert read_manifest(old).snapshot == OF_NEW
+    before = contents(outside)
+    plant(old / place, kind, outside)
+    save_folder(old, summary("new"), writer("new"), timeout_s=0)
+    assert load(old) == "new"
+    assert contents(outside) == before
+    assert {path.name for path in old.iterdir()} == {"manifest.json", OF_NEW}
+    assert not any(path.is_symlink() for path in old.rglob("*"))
+    save(old, "newer")
+    assert load(old) == "newer"
+    assert contents(outside) == before
+
+
+@needs_links
+@pytest.mark.parametrize("kind", ["folder", "link", "link to nothing"])
+@pytest.mark.parametrize("name", ["a.txt", "part/c.txt", "part", "."])
+def test_what_was_planted_in_a_snapshot_is_damage(old: Path, outside: Path, name: str, kind: str) -> None:
+    plant(old / read_manifest(old).snapshot / name, kind, outside)
+    with pytest.raises(IndexDamagedError):
+        load(old)
+    with pytest.raises(IndexDamagedError):
+        load_folder(old, read, verify="size")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(old: Path) -> None:
+    def empty(folder: Path) -> None:
+        (folder / "a.txt").touch()
+
+    manifest = save_folder(old, summary("new"), empty)
+    file = old / manifest.snapshot / "a.txt"
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(IndexDamagedError, match="is no file"):
+        load(old)
+
+
 def test_files_beside_an_index_stay(old: Path) -> None:
     (old / "README.md").write_text("about it")
     save(old, "new")
@@ -313,6 +408,14 @@ def test_sizes_alone_can_be_checked(old: Path) -> None:
         lambda record: record["files"].update({"../../secret": record["files"]["a.txt"]}),
         lambda record: record.update(snapshot="snapshot-0000000000000000"),
         lambda record: record.update(snapshot="../elsewhere"),
+        lambda record: record.update(snapshot=["a"]),
+        lambda record: record.update(snapshot={}),
+        lambda record: record.update(snapshot=7),
+        lambda record: record.update(snapshot="snapshot-partial"),
+        lambda record: record.update(snapshot=".lock"),
+        lambda record: record["summary"].update(n_tools="3"),
+        lambda record: record["summary"].update(dim=2.0),
+        lambda record: record["summary"].update(recall_at_10=True),
         lambda record: record.pop("format"),
     ],
 )
@@ -335,6 +438,35 @@ def test_a_truncated_manifest_is_noticed(old: Path) -> None:
             load(old)
     save(old, "new")
     assert load(old) == "new"
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000, "1" * 10_000, "\ud800"])
+def test_a_manifest_that_no_parser_likes_is_noticed(old: Path, text: str) -> None:
+    (old / "manifest.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    for read_it in (load, read_manifest):
+        with pytest.raises(IndexDamagedError, match=r"manifest\.json is not"):
+            read_it(old)
+    save(old, "new")
+    assert load(old) == "new"
+
+
+@pytest.mark.parametrize("version", [True, 1.0, "1", None, [1]])
+def test_a_version_is_a_whole_number(old: Path, version: object) -> None:
+    manifest = old / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format_version": version}))
+    with pytest.raises(IndexFormatError, match="is of format version"):
+        load(old)
+    save(old, "new")
+    assert load(old) == "new"
+
+
+def test_a_manifest_that_is_a_folder_is_named_and_left_alone(old: Path) -> None:
+    (old / "manifest.json").unlink()
+    (old / "manifest.json").mkdir()
+    with pytest.raises(IndexDamagedError, match=r"manifest\.json is a folder"):
+        load(old)
+    with pytest.raises(ToolIndexError, match="other content"):
+        save(old, "new")
 
 
 def test_another_format_version_is_refused_with_a_remedy(old: Path) -> None:

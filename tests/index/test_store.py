@@ -28,7 +28,7 @@ JSON = st.recursive(
 )
 TOOLS = st.builds(
     Tool,
-    raw_name=st.text(min_size=1, max_size=20),
+    raw_name=st.text(min_size=1, max_size=20).filter(str.strip),
     source=TEXT,
     id=TEXT,
     description=st.text(),

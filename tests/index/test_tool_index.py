@@ -8,9 +8,11 @@ import random
 import signal
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -35,7 +37,7 @@ from toolsearch.index.folder import save_folder
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder
-from toolsearch.tools import Tool
+from toolsearch.tools import JsonObject, Tool
 
 
 @pytest.fixture
@@ -181,8 +183,12 @@ def test_an_update_embeds_only_what_changed(embedder: HashingEmbedder, tmp_path:
 
 def test_an_update_serves_the_tools_it_was_given(embedder: HashingEmbedder) -> None:
     index = ToolIndex.build(Catalog(some_tools(3)), embedder)
-    live = Catalog(replace(tool, call=lambda: "called") for tool in some_tools(3))
-    assert index.update(live, embedder).tool(0).call is not None
+
+    async def call(arguments: JsonObject, context: object) -> str:
+        return f"called with {arguments} and {context}"
+
+    live = Catalog(replace(tool, call=call) for tool in some_tools(3))
+    assert index.update(live, embedder).tool(0).call is call
 
 
 def test_a_tool_that_only_moved_is_not_embedded_again(embedder: HashingEmbedder, tmp_path: Path) -> None:
@@ -375,6 +381,66 @@ def test_garbage_of_the_right_size_is_a_named_error(embedder: HashingEmbedder, t
         with pytest.raises(IndexDamagedError, match=str(tmp_path)):
             ToolIndex.load(tmp_path / "index", embedder, verify="size")
         index.save(tmp_path / "index")
+
+
+def test_any_damage_to_a_file_that_is_not_hashed_is_harmless_or_a_named_error(
+    embedder: HashingEmbedder, tmp_path: Path
+) -> None:
+    index = ToolIndex.build(Catalog(some_tools(20)), embedder)
+    manifest = index.save(tmp_path / "index")
+    rng, errors = np.random.default_rng(0), 0
+    for name in sorted(manifest.files.keys() - {"vectors.faiss", "tools.jsonl"}):
+        file = tmp_path / "index" / manifest.snapshot / name
+        whole = file.read_bytes()
+        for _ in range(25):
+            damaged = bytearray(whole)
+            # The header of an array is Python source.
+            for place in rng.integers(min(len(whole), 160), size=rng.choice([1, 4])):
+                damaged[place] = rng.integers(256)
+            file.write_bytes(damaged)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    ToolIndex.load(tmp_path / "index", embedder, verify="size")
+            except (IndexDamagedError, IndexFormatError) as exc:
+                errors += str(tmp_path) in str(exc)
+        file.write_bytes(whole)
+    assert errors > 100
+
+
+def save_with_little_room(path: Path, kind: Literal["flat", "hnsw"], room: int, result: Connection) -> None:
+    """Tell what comes of a build when no file may grow past `room` bytes, as on a full disk."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    index = ToolIndex.build(Catalog(some_tools(40, version=2)), HashingEmbedder(32), kind=kind)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+    try:
+        index.save(path)
+    except OSError:
+        result.send("no room")
+    else:
+        result.send("saved")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+def test_a_disk_that_is_full_at_any_file_is_an_os_error_and_leaves_the_old_index(
+    kind: Literal["flat", "hnsw"], tmp_path: Path
+) -> None:
+    """One byte too few for each file in turn, so also where only the last buffer does not fit (E140)."""
+    path, embedder = tmp_path / "index", HashingEmbedder(32)
+    ToolIndex.build(Catalog(some_tools(40)), embedder).save(path)
+    before = contents(path)
+    index = ToolIndex.build(Catalog(some_tools(40, version=2)), embedder, kind=kind)
+    sizes = {entry.size for entry in index.save(tmp_path / "other").files.values()}
+    for size in sorted(sizes):
+        receiver, sender = processes.Pipe(duplex=False)
+        assert run(save_with_little_room, path, kind, size - 1, sender) == 0
+        assert receiver.recv() == "no room"
+        assert contents(path) == before
 
 
 def build_and_save(path: Path) -> None:

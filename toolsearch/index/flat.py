@@ -54,20 +54,35 @@ class RowMatrix:
         return _inner_products(query, faiss.swig_ptr(some), len(some))
 
 
-def _row_bytes(index: Any) -> NDArray[np.uint8]:
-    n_bytes = 4 * index.d
-    if not index.ntotal:
-        return np.empty((0, n_bytes), np.uint8)
-    view: NDArray[np.uint8] = faiss.rev_swig_ptr(index.codes.data(), index.codes.size())
-    view.flags.writeable = False
-    return view.reshape(-1, n_bytes)
-
-
 def _inner_products(query: Scores, matrix: Any, n: int) -> Scores:
     scores = np.empty(n, dtype=np.float32)
     if n:
         faiss.fvec_inner_products_ny(faiss.swig_ptr(scores), faiss.swig_ptr(query), matrix, len(query), n)
     return np.clip(scores, -1.0, 1.0, out=scores)
+
+
+def write_index(index: Any, path: Path) -> None:
+    """Write a FAISS index as FAISS would.
+
+    Raises:
+        OSError: it could not be written to the last byte, which FAISS itself may keep to itself.
+    """
+    failures: list[OSError] = []
+
+    def write(content: bytes) -> None:
+        try:
+            file.write(content)
+        except OSError as exc:
+            failures.append(exc)
+            raise
+
+    with path.open("wb") as file:
+        try:
+            faiss.write_index(index, faiss.PyCallbackIOWriter(write))
+        except RuntimeError:
+            if failures:
+                raise failures[0] from None
+            raise
 
 
 class FlatRows:
@@ -91,7 +106,7 @@ class FlatRows:
         return cls(faiss.read_index(str(folder / VECTORS_FILE), faiss.IO_FLAG_MMAP_IFC if mmap else 0))
 
     def write(self, folder: Path) -> None:
-        faiss.write_index(self._index, str(folder / VECTORS_FILE))
+        write_index(self._index, folder / VECTORS_FILE)
 
     def __len__(self) -> int:
         return len(self._matrix)

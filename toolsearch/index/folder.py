@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from toolsearch.exceptions import IndexDamagedError, IndexNotFoundError, ToolIndexError
-from toolsearch.index.lock import LOCK_FILE, write_lock
+from toolsearch.index.lock import LOCK_FILE, remove_unless_file, write_lock
 from toolsearch.index.manifest import FORMAT, MANIFEST_FILE, SNAPSHOT, FileEntry, IndexSummary, Manifest
 
 T = TypeVar("T")
@@ -98,15 +99,17 @@ def check_files(path: Path, manifest: Manifest, *, verify: Verify) -> None:
     folder = path / manifest.snapshot
     for name, entry in manifest.files.items():
         try:
-            size = (folder / name).stat().st_size
+            found = (folder / name).stat()
         except OSError as exc:
             raise IndexDamagedError(path, name, "is missing") from exc
-        if size != entry.size:
-            raise IndexDamagedError(path, name, f"has {size} bytes where {entry.size} were written")
+        if not stat.S_ISREG(found.st_mode):
+            raise IndexDamagedError(path, name, "is no file")
+        if found.st_size != entry.size:
+            raise IndexDamagedError(path, name, f"has {found.st_size} bytes where {entry.size} were written")
     if verify == "full":
         with ThreadPoolExecutor() as pool:
-            found = pool.map(lambda name: FileEntry.of(folder / name), manifest.files)
-            for (name, entry), now in zip(manifest.files.items(), found, strict=True):
+            entries = pool.map(lambda name: FileEntry.of(folder / name), manifest.files)
+            for (name, entry), now in zip(manifest.files.items(), entries, strict=True):
                 if now != entry:
                     raise IndexDamagedError(path, name, "was altered (its SHA-256 differs)")
 
@@ -115,10 +118,12 @@ def _read_manifest(path: Path) -> tuple[bytes, tuple[int, int]]:
     """The manifest and what tells it from any that replaces it, though it be of the same text."""
     try:
         with (path / MANIFEST_FILE).open("rb") as file:
-            stat = os.fstat(file.fileno())
-            return file.read(), (stat.st_ino, stat.st_mtime_ns)
+            status = os.fstat(file.fileno())
+            return file.read(), (status.st_ino, status.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError) as exc:
         raise IndexNotFoundError(path) from exc
+    except IsADirectoryError as exc:
+        raise IndexDamagedError(path, MANIFEST_FILE, "is a folder") from exc
 
 
 def _refuse_other_content(path: Path) -> None:
@@ -127,7 +132,9 @@ def _refuse_other_content(path: Path) -> None:
     if not path.is_dir():
         raise ToolIndexError(path, "is a file", remedy="Choose a folder.")
     names = {entry.name for entry in path.iterdir()}
-    if MANIFEST_FILE in names:
+    if (path / MANIFEST_FILE).is_dir():
+        known = False
+    elif MANIFEST_FILE in names:
         # A manifest that is damaged may have lost its mark, but it has its snapshot beside it.
         known = FORMAT.encode() in (path / MANIFEST_FILE).read_bytes() or any(map(SNAPSHOT.fullmatch, names))
     else:
@@ -146,16 +153,17 @@ def _named_snapshot(path: Path) -> str | None:
     """The snapshot that the manifest names, whatever format version it is of."""
     try:
         record = json.loads((path / MANIFEST_FILE).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return record.get("snapshot") if isinstance(record, dict) else None
+    name = record.get("snapshot") if isinstance(record, dict) else None
+    return name if isinstance(name, str) and SNAPSHOT.fullmatch(name) else None
 
 
 def _clear(path: Path, *, keep: str | None) -> None:
     """Remove what dead writers left, and snapshots past their time."""
     for entry in path.iterdir():
         if _is_ours(entry.name) and entry.name not in {keep, LOCK_FILE}:
-            if entry.is_dir():
+            if entry.is_dir() and not entry.is_symlink():
                 # On Windows a reader's open files stay; a later writer takes them away.
                 shutil.rmtree(entry, ignore_errors=os.name == "nt")
             else:
@@ -177,11 +185,15 @@ def _synced_files(folder: Path) -> dict[str, FileEntry]:
 
 def _commit(path: Path, manifest: Manifest) -> None:
     target = path / manifest.snapshot
+    _remove_unless_folder(target)
     if not target.exists():
         _replace(path / _PARTIAL_SNAPSHOT, target)
     elif not _is_intact(path, manifest):
         for name in manifest.files:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            for part in reversed(Path(name).parents[:-1]):
+                _remove_unless_folder(target / part)
+                (target / part).mkdir(exist_ok=True)
+            remove_unless_file(target / name)
             _replace(path / _PARTIAL_SNAPSHOT / name, target / name)
         for folder in {target, *((target / name).parent for name in manifest.files)}:
             _sync_folder(folder)
@@ -196,11 +208,19 @@ def _commit(path: Path, manifest: Manifest) -> None:
 
 
 def _is_intact(path: Path, manifest: Manifest) -> bool:
+    if any(file.is_symlink() for file in (path / manifest.snapshot).rglob("*")):
+        return False
     try:
         check_files(path, manifest, verify="full")
     except IndexDamagedError:
         return False
     return True
+
+
+def _remove_unless_folder(path: Path) -> None:
+    """Remove a file, or a link whatever it leads to, that stands where a folder belongs."""
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        path.unlink()
 
 
 def _replace(source: Path, target: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors
-from toolsearch.index.flat import VECTORS_FILE, RowMatrix, Rows, Scores
+from toolsearch.index.flat import VECTORS_FILE, RowMatrix, Rows, Scores, write_index
 
 NODES_FILE = "vectors.nodes.npy"
 
@@ -73,7 +73,7 @@ class GraphRows:
         return cls(index, np.load(folder / NODES_FILE, allow_pickle=False), recall_at_10=recall_at_10)
 
     def write(self, folder: Path) -> None:
-        faiss.write_index(self._index, str(folder / VECTORS_FILE))
+        write_index(self._index, folder / VECTORS_FILE)
         np.save(folder / NODES_FILE, self._nodes, allow_pickle=False)
 
     def __len__(self) -> int:

@@ -176,20 +176,27 @@ class LexicalIndex:
         try:
             head = json.loads((folder / file).read_text(encoding="utf-8"))
             version, k1, b, n = head["version"], head["k1"], head["b"], head["rows"]
-            if version != LEXICON_VERSION:
-                raise IndexFormatError(folder, f"holds a lexicon of version {version}, not {LEXICON_VERSION}")
+            _check_version(folder, version)
             file = _VOCABULARY
             text = (folder / file).read_text(encoding="utf-8")
             arrays = {}
             for name in _ARRAYS:
                 file = _file(name)
                 arrays[name] = np.load(folder / file, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError, LookupError, TypeError) as exc:
+        except IndexFormatError:
+            raise
+        except Exception as exc:
+            # NumPy and JSON fail in many ways on bytes that they did not write.
             raise IndexDamagedError(folder, file, f"cannot be read ({exc})") from exc
         postings = Postings(text.split("\n") if text else [], **arrays)
         if misfit := _misfit(postings, n):
             raise IndexDamagedError(folder, misfit, "does not go with the other files")
         return cls(postings, k1=k1, b=b)
+
+
+def _check_version(folder: Path, version: object) -> None:
+    if version != LEXICON_VERSION:
+        raise IndexFormatError(folder, f"holds a lexicon of version {version}, not {LEXICON_VERSION}")
 
 
 def _file(array: str) -> str:
@@ -201,7 +208,10 @@ def _misfit(postings: Postings, n: int) -> str:
     size = len(postings.rows)
     if np.count_nonzero(~postings.is_pair) != len(postings.vocabulary):
         return _VOCABULARY
-    if len(postings.starts) != len(postings.terms) + 1 or postings.starts[-1] != size:
+    starts = postings.starts
+    if len(starts) != len(postings.terms) + 1 or starts[0] != 0 or starts[-1] != size:
+        return _file("starts")
+    if (np.diff(starts) <= 0).any():
         return _file("starts")
     if size and not 0 <= postings.rows.min() <= postings.rows.max() < n:
         return _file("rows")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from toolsearch.exceptions import IndexLockedError
 LOCK_FILE = ".lock"
 
 _POLL_S = 0.02
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
@@ -24,6 +26,7 @@ def write_lock(folder: Path, *, timeout_s: float) -> Iterator[None]:
         IndexLockedError: another writer held it for all of `timeout_s`.
     """
     path = folder / LOCK_FILE
+    remove_unless_file(path)
     deadline = time.monotonic() + timeout_s
     while (descriptor := _acquired(path)) is None:
         if time.monotonic() >= deadline:
@@ -42,10 +45,18 @@ def write_lock(folder: Path, *, timeout_s: float) -> Iterator[None]:
                 path.unlink(missing_ok=True)
 
 
+def remove_unless_file(path: Path) -> None:
+    """Remove a folder, or a link whatever it leads to, that stands where a file belongs."""
+    if path.is_symlink():
+        path.unlink()
+    elif path.is_dir():
+        shutil.rmtree(path)
+
+
 def _acquired(path: Path) -> int | None:
     """A descriptor that holds the lock, or None while somebody else does."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o666)
     except PermissionError:
         if os.name != "nt":
             raise

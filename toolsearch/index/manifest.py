@@ -31,7 +31,7 @@ class IndexSummary(BaseModel):
         recall_at_10: Of the vectors; 1.0 where `vectors` is ``flat``.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     n_tools: int = Field(ge=0)
     catalog_fingerprint: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -45,7 +45,7 @@ class IndexSummary(BaseModel):
 class FileEntry(BaseModel):
     """Size in bytes and SHA-256 of a file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     size: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -60,7 +60,7 @@ class FileEntry(BaseModel):
 class Manifest(BaseModel):
     """The summary of an index and its files, by their names in the snapshot, with ``/`` between parts."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal["toolsearch-index"] = FORMAT
     format_version: Literal[1] = FORMAT_VERSION
@@ -95,12 +95,13 @@ class Manifest(BaseModel):
         """
         try:
             record = json.loads(text)
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise IndexDamagedError(path, MANIFEST_FILE, "is not JSON") from exc
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise IndexDamagedError(path, MANIFEST_FILE, "is not the manifest of an index")
         version = record.get("format_version")
-        if version != FORMAT_VERSION:
+        # In Python, true equals 1.
+        if type(version) is not int or version != FORMAT_VERSION:
             raise IndexFormatError(
                 path, f"is of format version {version!r}; this release reads version {FORMAT_VERSION}"
             )

@@ -97,5 +97,5 @@ def _reading(path: Path, file: str) -> Iterator[None]:
     except IndexDamagedError as exc:
         detail = exc.reason.removeprefix(f"is damaged: {exc.file} ")
         raise IndexDamagedError(path, exc.file, detail) from exc
-    except (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError) as exc:
+    except Exception as exc:
         raise IndexDamagedError(path, file, f"cannot be read ({exc})") from exc

@@ -75,7 +75,7 @@ class StoredTools(Mapping[str, Tool]):
         line = self._lines[self._offsets[row] : self._offsets[row + 1]]
         try:
             tool = tool_from_record(json.loads(line))
-        except (ValueError, LookupError, TypeError, AttributeError) as exc:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as exc:
             raise IndexDamagedError(self._index, f"{TOOLS_FILE}:{row + 1}", "is not a tool") from exc
         if self._row_of.get(tool.name) != row:
             raise IndexDamagedError(self._index, f"{TOOLS_FILE}:{row + 1}", "is another tool")
