@@ -68,7 +68,8 @@ def compare(committed: Path, rebuilt: Path) -> Iterator[str]:
             yield f"{name} differs"
     cosines = [float(old.vectors.vector(row) @ new.vectors.vector(row)) for row in range(len(old))]
     if min(cosines) < LEAST_COSINE:
-        yield f"the vector of {old.columns.names[int(np.argmin(cosines))]!r} differs, cosine {min(cosines):.4f}"
+        name = old.columns.names[int(np.argmin(cosines))]
+        yield f"the vector of {name!r} differs, cosine {min(cosines):.4f}"
     scores = [np.array((index.calibration or {}).get("best_scores", [])) for index in (old, new)]
     if scores[0].shape != scores[1].shape or np.abs(scores[0] - scores[1]).max(initial=0) > SCORE_TOLERANCE:
         yield "the calibration differs"
