@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.discovery.support import as_message, opened, run, select, text
 from tests.retrieval.support import OFFICE
 from toolsearch.chat.base import ChatRequest, ChatResponse
+from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Offer, one_line
 from toolsearch.delivery.bridge import BRIDGE, inner_call, wrapped
 from toolsearch.messages import AssistantMessage, Message, TextPart, ToolCall, ToolMessage, UserMessage
@@ -135,7 +136,13 @@ def test_the_tools_of_a_user_message_are_listed_at_its_end() -> None:
     assert 'input schema: {"type":"object","properties":{}}]' in second.text
 
 
+def test_the_bridge_shows_a_long_description_that_others_cut() -> None:
+    tool = Tool(raw_name="a", description="word " * 100)
+    assert BRIDGE.entry(tool).startswith("- a: " + " ".join(["word"] * 100))
+    assert len(APPEND.entry(tool)) < 110
+
+
 def test_one_line_is_cut_at_a_word() -> None:
-    assert one_line("a  b\nc") == "a b c"
+    assert one_line("a  b\nc", 9) == "a b c"
     assert one_line("one two three", 9) == "one two…"
     assert one_line("x" * 20, 9) == "xxxxxxxx…"

@@ -13,7 +13,7 @@ from toolsearch.tools import JsonObject, Tool
 SEARCH_TOOL = "tool_search"
 CALL_TOOL = "call_tool"
 
-_LINE_CHARACTERS = 200
+_LINE_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Delivery(Protocol):
         """What a search says of a tool that it has just found."""
 
 
-def one_line(text: str, limit: int = _LINE_CHARACTERS) -> str:
+def one_line(text: str, limit: int) -> str:
     """`text` without line breaks, cut at the end of a word after `limit` characters."""
     flat = " ".join(text.split())
     if len(flat) <= limit:
@@ -81,9 +81,9 @@ def one_line(text: str, limit: int = _LINE_CHARACTERS) -> str:
     return f"{head[: head.rfind(' ')] if ' ' in head else head}…"
 
 
-def summary(tool: Tool) -> str:
+def summary(tool: Tool, limit: int = _LINE_CHARACTERS) -> str:
     """Name and one line of a tool."""
-    text = one_line(tool.description or tool.title)
+    text = one_line(tool.description or tool.title, limit)
     return f"- {tool.name}: {text}" if text else f"- {tool.name}"
 
 

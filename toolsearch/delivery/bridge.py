@@ -27,6 +27,9 @@ from toolsearch.messages import (
 )
 from toolsearch.tools import JsonObject, Tool, ToolContext
 
+_DESCRIPTION_CHARACTERS = 2000
+"""The model reads no other description of the tool."""
+
 _DESCRIPTION = (
     "Runs a tool that tool_search has found. Give its name as it was listed, and arguments that fit the "
     "input schema that was listed with it."
@@ -76,7 +79,7 @@ class Bridge:
 
     def entry(self, tool: Tool) -> str:
         schema = json.dumps(tool.input_schema, ensure_ascii=False, separators=(",", ":"))
-        return f"{summary(tool)}\n  input schema: {schema}"
+        return f"{summary(tool, _DESCRIPTION_CHARACTERS)}\n  input schema: {schema}"
 
     def _direct(self, offer: Offer) -> tuple[Tool, ...]:
         if offer.search_tool is None:
