@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 
 class ToolSearchError(Exception):
@@ -58,12 +58,26 @@ class ToolSearchError(Exception):
 
 
 class DefinitionError(ToolSearchError, ValueError):
-    """A tool definition that cannot be used; `tool` names it, `reason` says why."""
+    """A tool definition that cannot be used; `tool` names it, `reason` says why.
+
+    `path` and `line` say where it was read; both are None where it comes from no file.
+    """
+
+    path: str | None = None
+    line: int | None = None
 
     def __init__(self, tool: str, reason: str) -> None:
         self.tool = tool
         self.reason = reason
         super().__init__(f"Tool {tool!r}: {reason}")
+
+    def at(self, path: str, line: int | None) -> Self:
+        """This error, with the file and line that it is about."""
+        self.path = path
+        self.line = line
+        where = path if line is None else f"{path}:{line}"
+        self.args = (f"{where}: {self.args[0]}",)
+        return self
 
 
 class SchemaError(DefinitionError):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from toolsearch.exceptions import DuplicateToolError
-from toolsearch.formats import FORMATS, read_tools, write_tools
+from toolsearch.formats import FORMATS, read_entries, read_tools, write_tools
 from toolsearch.tools import Tool
 
 SCHEMA = {
@@ -335,6 +335,75 @@ def test_defer_loading_and_pinned_never_contradict(form: str) -> None:
     assert [tool.pinned for tool in (pinned, deferred, plain)] == [True, False, False]
     changed = write_tools([replace(pinned, pinned=False), replace(deferred, pinned=True)], form)
     assert not any("defer_loading" in record for record in changed)
+
+
+EVIL = {"name": "tool_search", "description": "EVIL", "title": "EVIL", "tags": ["EVIL"], "server": "EVIL"}
+SCHEMA_KEYS = (
+    "parameters",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+    "input_schema",
+    "inputSchema",
+    "args_schema",
+    "args",
+)
+HOSTILE: dict[str, Any] = {
+    **EVIL,
+    **dict.fromkeys(SCHEMA_KEYS),
+    "type": "web_search_20250305",
+    "return_direct": True,
+    "outputSchema": {"type": "object", "title": "EVIL"},
+    "annotations": {"readOnlyHint": True, "title": "EVIL"},
+    "_meta": {"anthropic/searchHint": "EVIL", "anthropic/alwaysLoad": True},
+    "function": {**EVIL, "parameters": None},
+}
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS.keys() - {"own"}))
+@pytest.mark.parametrize("kept", [HOSTILE, {"function": "EVIL"}, "EVIL", {"type": "computer_20250124"}])
+def test_nothing_that_is_kept_of_a_form_stands_in_for_what_the_tool_says(form: str, kept: Any) -> None:
+    tool = replace(PLAIN, meta={form: kept})
+    for exported in (tool, *read_tools([{**RECORDS["own"][0], form: kept}])):
+        (again,) = read_tools(write_tools([exported], form))
+        assert replace(again, meta={}) == PLAIN
+        text = json.dumps(write_tools([exported], form))
+        assert '"tool_search"' not in text
+        assert '"description": "EVIL"' not in text
+        assert not re.search(r'chema": null|"parameters": null', text)
+        if form in {"anthropic", "openai_chat", "openai_responses"}:
+            assert "web_search" not in text
+            assert "computer" not in text
+
+
+def test_what_is_left_out_of_what_is_kept_is_reported() -> None:
+    record = {
+        "name": "x",
+        "description": "nice",
+        "openai_chat": {"function": {"name": "tool_search", "description": "EVIL", "strict": True}},
+        "meta": {"anthropic": {"type": "web_search_20250305", "cache_control": {"type": "ephemeral"}}},
+    }
+    (entry,) = read_entries(record)
+    assert isinstance(entry.tool, Tool)
+    assert entry.tool.meta == {
+        "openai_chat": {"function": {"strict": True}},
+        "anthropic": {"cache_control": {"type": "ephemeral"}},
+    }
+    assert [message.partition(":")[0] for message in entry.mended] == [
+        "openai_chat.function.name",
+        "openai_chat.function.description",
+        "anthropic.type",
+    ]
+
+
+def test_a_tool_is_not_read_as_one_that_the_provider_runs() -> None:
+    (entry,) = read_entries(
+        {"type": "web_search_20250305", "name": "a", "input_schema": SCHEMA, "defer_loading": True}
+    )
+    assert isinstance(entry.tool, Tool)
+    assert write_tools([entry.tool], "anthropic") == [
+        {"name": "a", "description": "", "input_schema": SCHEMA, "defer_loading": True}
+    ]
+    assert entry.mended == ("anthropic.type: left out, the tool itself says this",)
 
 
 def test_changed_hints_win_over_the_annotations_that_were_read() -> None:

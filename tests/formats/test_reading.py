@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from toolsearch.catalog import tool_record
 from toolsearch.exceptions import DefinitionError, SchemaError
-from toolsearch.formats import read_entries, read_tools, write_tools
+from toolsearch.formats import base, read_entries, read_tools, write_tools
+from toolsearch.schema import check_schema
 from toolsearch.tools import Tool
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
@@ -90,6 +91,11 @@ def test_the_description_of_a_namespace_is_kept() -> None:
         ({"name": "t", "parameters": {"type": [{"type": "str"}]}}, "unknown type"),
         ({"name": "t", "server": 5, "input_schema": {}}, "its server must be a string"),
         ({"name": "t", "id": {"a": 1}, "input_schema": {}}, "its id must be a string"),
+        ({"name": "t", "parameters": {"$ref": "http://[x#/a"}}, "no URI"),
+        ({"server": "s\ud800", "tools": [MCP_TOOL]}, "its server must be named by a string"),
+        ({"server": 5, "tools": [MCP_TOOL]}, "its server must be named by a string, not 5"),
+        ({"type": "namespace", "name": ["a"], "tools": [FLAT]}, "must be named by a string, not ['a']"),
+        ({"type": "namespace", "name": "a\udc00", "tools": [FLAT]}, "must be named by a string"),
     ],
 )
 def test_what_is_no_definition_is_an_entry_with_its_reason(record: Any, reason: str) -> None:
@@ -98,6 +104,63 @@ def test_what_is_no_definition_is_an_entry_with_its_reason(record: Any, reason: 
     assert reason in str(entries[1].tool)
     with pytest.raises(DefinitionError):
         read_tools([record])
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, OverflowError, RecursionError, UnicodeError, TypeError, KeyError]
+)
+def test_whatever_one_definition_provokes_is_the_error_of_that_tool(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def check(tool_name: str, schema: Any) -> Any:
+        if tool_name == "bad":
+            raise error("boom")
+        return check_schema(tool_name, schema)
+
+    monkeypatch.setattr(base, "check_schema", check)
+    entries = list(read_entries([MCP_TOOL, {**MCP_TOOL, "name": "bad"}, MCP_TOOL]))
+    assert [isinstance(entry.tool, Tool) for entry in entries] == [True, False, True]
+    assert isinstance(entries[1].tool, DefinitionError)
+    assert entries[1].tool.tool == "bad"
+
+
+def test_wrappers_without_end_are_an_error_and_no_traceback() -> None:
+    """(E164)"""
+    data: Any = [MCP_TOOL]
+    for _ in range(450):
+        data = [{"tools": data}]
+    good, deep = read_entries([MCP_TOOL, *data])
+    assert isinstance(good.tool, Tool)
+    assert isinstance(deep.tool, DefinitionError)
+    assert deep.tool.reason == "it is nested too deeply."
+
+
+@pytest.mark.parametrize(
+    ("data", "label"),
+    [
+        ({"name": None}, "the definition"),
+        ([{"name": "a"}, {"name": ""}], "definition 2"),
+        ({"tools": [{"name": "a"}, {"name": ""}]}, "definition 2 of tools"),
+        (
+            {"tools": [{"functionDeclarations": [{"name": ""}]}]},
+            "definition 1 of tools[0].functionDeclarations",
+        ),
+        ([{"name": "", "id": "set:7"}], "set:7"),
+        ([5], "definition 1"),
+        ([{"type": "function"}], "definition 1"),
+        ([{"type": "function", "function": {}}], "definition 1"),
+    ],
+)
+def test_a_definition_without_a_name_is_named_by_its_place(data: Any, label: str) -> None:
+    (error,) = [entry.tool for entry in read_entries(data) if isinstance(entry.tool, DefinitionError)]
+    assert error.tool == label
+
+
+def test_the_description_of_a_namespace_is_text_that_utf_8_can_carry() -> None:
+    (entry,) = read_entries({"type": "namespace", "name": "crm", "description": "C\ud800", "tools": [FLAT]})
+    assert isinstance(entry.tool, Tool)
+    assert entry.tool.meta["source_description"] == "C\ufffd"
+    assert entry.mended == ("the description of its namespace: lone surrogates are replaced by U+FFFD",)
 
 
 def test_of_five_listed_tools_two_broken_ones_do_not_take_the_others_down() -> None:

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
+from toolsearch.formats.base import (
+    Format,
+    JsonValue,
+    RecordReader,
+    ToolReading,
+    WrittenKeys,
+    export_schema,
+    form_meta,
+    with_kept,
+    written_keys,
+)
 from toolsearch.formats.openai_responses import defer_loading_for
 from toolsearch.formats.own import OWN_KEYS
 from toolsearch.tools import JsonObject, Tool
@@ -51,15 +61,14 @@ def _read(record: JsonObject, source: str) -> ToolReading:
 
 
 def _write(tools: Sequence[Tool]) -> JsonValue:
-    return [
-        {
-            "name": tool.name,
-            "description": tool.description,
-            "input_schema": export_schema(tool),
-            **defer_loading_for(tool, form_meta(tool, NAME)),
-        }
-        for tool in tools
-    ]
+    return [_record(tool) for tool in tools]
 
 
-ANTHROPIC = Format(NAME, _matches, _read, _write)
+def _record(tool: Tool) -> JsonObject:
+    record = {"name": tool.name, "description": tool.description, "input_schema": export_schema(tool)}
+    return with_kept(record, defer_loading_for(tool, form_meta(tool, NAME, _WRITTEN)))
+
+
+_WRITTEN: WrittenKeys = {**written_keys(*OWN_KEYS), ("type",): "custom"}
+
+ANTHROPIC = Format(NAME, _matches, _read, _write, _WRITTEN)

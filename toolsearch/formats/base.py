@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,6 +17,11 @@ JsonValue: TypeAlias = Any
 """None, a boolean, number, string, list or string-keyed dict of these."""
 
 
+WrittenKeys: TypeAlias = Mapping[tuple[str, ...], JsonValue]
+"""Keys, each from the top of a record, that are written from the tool's own fields. None where what the
+source said beyond them may never stand there, else the one value that may."""
+
+
 SCHEMA_KEYS = frozenset(
     {
         "args_schema",
@@ -28,6 +33,15 @@ SCHEMA_KEYS = frozenset(
     }
 )
 """Where the forms keep the input schema; a record with one of these is a definition."""
+
+
+ORIGIN_KEYS = ("server", "id", "variant")
+"""Our own keys of where a tool comes from, read beside a definition in any form."""
+
+
+def written_keys(*own: str) -> WrittenKeys:
+    """No such key at the top of a record, nor one by which another form is known or a source is named."""
+    return {(key,): None for key in ("name", "description", "function", *ORIGIN_KEYS, *SCHEMA_KEYS, *own)}
 
 
 @dataclass(frozen=True)
@@ -48,12 +62,14 @@ class Format:
         read: The tool of a record; the second argument is the source where the record names none.
             Raises `DefinitionError`.
         write: The JSON value that a request, a result or a file holds for these tools.
+        written: What `write` takes from the tool alone, whatever `Tool.meta` says.
     """
 
     name: str
     matches: Callable[[JsonObject], bool]
     read: Callable[[JsonObject, str], ToolReading]
     write: Callable[[Sequence[Tool]], JsonValue]
+    written: WrittenKeys
 
 
 @dataclass(frozen=True)
@@ -93,16 +109,16 @@ class RecordReader:
             if value is None or found:
                 continue
             if isinstance(value, str):
-                found = self._encodable(key, value)
+                found = readable_text(key, value, self.mended)
             else:
-                self._leave_out(key, value, "no text")
+                self.leave_out(key, value, "no text")
         return found
 
     def flag(self, key: str) -> bool | None:
         """True or false as the record says it; None where it does not."""
         value = self._rest.pop(key, None)
         if value is not None and not isinstance(value, bool):
-            self._leave_out(key, value, "neither true nor false")
+            self.leave_out(key, value, "neither true nor false")
             return None
         return value
 
@@ -114,7 +130,7 @@ class RecordReader:
         if isinstance(value, str):
             value = [value]
         if not isinstance(value, list) or not all(is_text(label) for label in value):
-            self._leave_out(key, value, "no list of strings")
+            self.leave_out(key, value, "no list of strings")
             return ()
         return tuple(dict.fromkeys(value))
 
@@ -122,7 +138,8 @@ class RecordReader:
         """Where the tool comes from: our own keys ``server``, ``id`` and ``variant``, in any form."""
         source = self._rest.pop("server", None)
         if source is not None and not is_text(source):
-            raise DefinitionError(self.tool_name, f"its server must be a string, not {source!r:.60}.")
+            shown = f"{source!r:.60}".encode("utf-8", "replace").decode()
+            raise DefinitionError(self.tool_name, f"its server must be a string, not {shown}.")
         source = source or default_source
         stated_id = self._rest.pop("id", None)
         if stated_id is not None and not (is_text(stated_id) or type(stated_id) is int):
@@ -185,7 +202,7 @@ class RecordReader:
             if is_text(key) and is_json(value):
                 kept[key] = value
             else:
-                self._leave_out(key, value, "not JSON over UTF-8")
+                self.leave_out(key, value, "not JSON over UTF-8")
         return kept
 
     def done(self, tool: Tool) -> ToolReading:
@@ -194,29 +211,59 @@ class RecordReader:
     def _name(self) -> str:
         name = self._rest.pop("name", None)
         if not isinstance(name, str) or not name.strip():
-            shown = str(self.record.get("id") or self.record.get("type") or "")
+            stated_id = self.record.get("id")
+            shown = str(stated_id) if is_text(stated_id) or type(stated_id) is int else ""
             raise DefinitionError(shown, f"a tool needs a name, not {name!r:.60}.")
         if not is_text(name):
             raise DefinitionError(name.encode("utf-8", "replace").decode(), "its name holds lone surrogates.")
         return name
 
-    def _encodable(self, key: str, text: str) -> str:
-        if is_text(text):
-            return text
-        self.mended.append(f"{key}: lone surrogates are replaced by U+FFFD")
-        return _SURROGATE.sub("\ufffd", text)
-
-    def _leave_out(self, key: str, value: Any, why: str) -> None:
+    def leave_out(self, key: str, value: Any, why: str) -> None:
+        """Report that the value under `key` is not used, because it is `why`."""
         self.mended.append(f"{key}: {value!r:.60} is {why}, left out".encode("utf-8", "replace").decode())
+
+
+def readable_text(what: str, text: str, mended: list[str]) -> str:
+    """`text` as UTF-8 can carry it; adds a message to `mended` where that takes a change."""
+    if is_text(text):
+        return text
+    mended.append(f"{what}: lone surrogates are replaced by U+FFFD")
+    return _SURROGATE.sub("\ufffd", text)
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def form_meta(tool: Tool, form: str) -> JsonObject:
+def form_meta(tool: Tool, form: str, written: WrittenKeys) -> JsonObject:
     """A copy of what a tool that was read in `form` said beyond the definition, to be written back in it."""
     kept = tool.meta.get(form)
-    return dict(kept) if isinstance(kept, dict) else {}
+    return without_written(kept, written)[0] if isinstance(kept, dict) else {}
+
+
+def without_written(kept: JsonObject, written: WrittenKeys) -> tuple[JsonObject, list[str]]:
+    """A copy without the keys that the form writes itself, and those keys, dotted where nested."""
+    result = dict(kept)
+    dropped = []
+    for (first, *below), allowed in written.items():
+        if first not in result:
+            continue
+        if not below:
+            if allowed is None or result[first] != allowed:
+                del result[first]
+                dropped.append(first)
+        elif not isinstance(result[first], dict):
+            del result[first]
+            dropped.append(first)
+        else:
+            inner, names = without_written(result[first], {tuple(below): allowed})
+            result[first] = inner
+            dropped += [f"{first}.{name}" for name in names]
+    return result, dropped
+
+
+def with_kept(record: JsonObject, kept: JsonObject) -> JsonObject:
+    """`record`, followed by what else the source said; `record` wins."""
+    return {**record, **kept, **record}
 
 
 def export_schema(tool: Tool) -> JsonObject:

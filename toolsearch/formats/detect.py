@@ -19,14 +19,14 @@ class Found:
     Attributes:
         path: Keys and positions from the top of the JSON value.
         record: The value; a dict, unless the data is wrong.
-        source: The tool source that the surroundings name, empty where they do not.
+        source: The tool source that the surroundings name, as they do; empty where they do not.
         form: The form that the surroundings settle, None where the record itself decides.
         about: What the surroundings say of the source.
     """
 
     path: Path
     record: Any
-    source: str = ""
+    source: Any = ""
     form: str | None = None
     about: str = ""
 
@@ -36,15 +36,22 @@ def find_definitions(data: Any) -> Iterator[Found]:
 
     Goes through lists, ``{"tools": [...]}`` as requests and MCP results have it, the JSON-RPC envelope
     ``{"result": ...}``, OpenAI namespaces, Gemini ``functionDeclarations`` and the older ``functions``.
+    What stands more than `MAX_STEPS` keys and positions deep comes as it is.
     """
     yield from _within(Found((), data))
 
+
+MAX_STEPS = 32
+"""Keys and positions around a definition; real wrappers take up to six."""
 
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 
 
 def _within(place: Found) -> Iterator[Found]:
     value = place.record
+    if len(place.path) > MAX_STEPS:
+        yield place
+        return
     if isinstance(value, list):
         for i, part in enumerate(value):
             below = replace(place, path=(*place.path, i), record=part)
@@ -71,7 +78,7 @@ def _within(place: Found) -> Iterator[Found]:
             yield from _below(
                 place,
                 "tools",
-                source=str(value.get("name") or ""),
+                source=value.get("name") or "",
                 about=about if isinstance(about, str) else "",
             )
         else:
@@ -86,12 +93,12 @@ def _below(place: Found, key: str, **changes: Any) -> Iterator[Found]:
     yield from _within(replace(place, path=(*place.path, key), record=place.record[key], **changes))
 
 
-def _server_name(value: JsonObject) -> str:
+def _server_name(value: JsonObject) -> Any:
     """The server that a saved ``tools/list`` result was taken from, where it says so."""
     for key in ("server", "serverInfo"):
         named = value.get(key)
         if isinstance(named, dict):
             named = named.get("name")
-        if isinstance(named, str):
+        if named is not None:
             return named
     return ""

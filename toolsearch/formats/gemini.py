@@ -18,7 +18,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
+from toolsearch.formats.base import (
+    Format,
+    JsonValue,
+    RecordReader,
+    ToolReading,
+    export_schema,
+    form_meta,
+    with_kept,
+    written_keys,
+)
 from toolsearch.schema import inline_refs
 from toolsearch.schema.keywords import subschemas
 from toolsearch.schema.refs import put
@@ -50,9 +59,12 @@ def _read(record: JsonObject, source: str) -> ToolReading:
     return reader.done(tool)
 
 
+_RESPONSES = ("responseJsonSchema", "response_json_schema", "response")
+
+
 def _output_schema(reader: RecordReader, record: JsonObject) -> JsonObject | None:
     """The schema of results where it is an object's; any other, which Gemini allows, stays with the form."""
-    for key in ("responseJsonSchema", "response_json_schema", "response"):
+    for key in _RESPONSES:
         stated = record.get(key)
         if isinstance(stated, dict):
             schema = _from_openapi(stated)
@@ -97,6 +109,7 @@ def _write(tools: Sequence[Tool]) -> JsonValue:
 
 
 def _record(tool: Tool) -> JsonObject:
+    kept = form_meta(tool, NAME, _WRITTEN)
     record: JsonObject = {"name": tool.name, "description": tool.description}
     schema = inline_refs(export_schema(tool))
     fitting = _to_openapi(schema)
@@ -106,7 +119,9 @@ def _record(tool: Tool) -> JsonObject:
         record["parameters"] = fitting
     if tool.output_schema is not None:
         record["responseJsonSchema"] = inline_refs(tool.output_schema)
-    return {**record, **form_meta(tool, NAME)}
+        for key in _RESPONSES:
+            kept.pop(key, None)
+    return with_kept(record, kept)
 
 
 _PLAIN_KEYWORDS = _COUNTS | {"default", "description", "maximum", "minimum", "pattern", "required", "title"}
@@ -153,4 +168,6 @@ def _to_openapi(schema: Any) -> JsonObject | None:
     return None if kind == "array" and "items" not in schema else result
 
 
-GEMINI = Format(NAME, _matches, _read, _write)
+_WRITTEN = written_keys()
+
+GEMINI = Format(NAME, _matches, _read, _write, _WRITTEN)

@@ -17,6 +17,8 @@ from toolsearch.formats.base import (
     ToolReading,
     export_schema,
     form_meta,
+    with_kept,
+    written_keys,
 )
 from toolsearch.formats.hints import Hints, annotations_for, meta_for
 from toolsearch.tools import JsonObject, Tool
@@ -61,7 +63,7 @@ def _write(tools: Sequence[Tool]) -> JsonValue:
 
 
 def _record(tool: Tool) -> JsonObject:
-    kept = form_meta(tool, NAME)
+    kept = form_meta(tool, NAME, _WRITTEN)
     record: JsonObject = {
         "name": tool.name,
         "description": tool.description,
@@ -77,7 +79,9 @@ def _record(tool: Tool) -> JsonObject:
         metadata["_meta"] = meta
     if metadata:
         record["metadata"] = metadata
-    return {**record, **kept}
+    return with_kept(record, kept)
 
 
-LANGCHAIN = Format(NAME, _matches, _read, _write)
+_WRITTEN = written_keys("args", "tags", "return_direct")
+
+LANGCHAIN = Format(NAME, _matches, _read, _write, _WRITTEN)

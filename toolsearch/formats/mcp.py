@@ -20,6 +20,8 @@ from toolsearch.formats.base import (
     ToolReading,
     export_schema,
     form_meta,
+    with_kept,
+    written_keys,
 )
 from toolsearch.formats.hints import Hints, annotations_for, meta_for
 from toolsearch.tools import JsonObject, Tool
@@ -65,12 +67,16 @@ def _write(tools: Sequence[Tool]) -> JsonValue:
     """
     repeated = [name for name, n in Counter(tool.raw_name for tool in tools).items() if n > 1]
     if repeated:
-        raise DuplicateToolError(tuple(repeated))
+        raise DuplicateToolError(
+            tuple(repeated),
+            "several servers share this name, and an MCP list belongs to one server. Write each server's "
+            "tools by themselves: toolsearch catalog convert --server NAME.",
+        )
     return {"tools": [_record(tool) for tool in tools]}
 
 
 def _record(tool: Tool) -> JsonObject:
-    kept = form_meta(tool, NAME)
+    kept = form_meta(tool, NAME, _WRITTEN)
     record = {"name": tool.raw_name, "description": tool.description, "inputSchema": export_schema(tool)}
     annotations = annotations_for(tool, kept.pop("annotations", None))
     meta = meta_for(tool, kept.pop("_meta", None))
@@ -78,11 +84,15 @@ def _record(tool: Tool) -> JsonObject:
         record["title"] = tool.title
     if tool.output_schema is not None:
         record["outputSchema"] = tool.output_schema
+    if not tool.title:
+        annotations.pop("title", None)
     if annotations:
         record["annotations"] = annotations
     if meta:
         record["_meta"] = meta
-    return {**record, **kept}
+    return with_kept(record, kept)
 
 
-MCP = Format(NAME, _matches, _read, _write)
+_WRITTEN = written_keys("title", "outputSchema")
+
+MCP = Format(NAME, _matches, _read, _write, _WRITTEN)

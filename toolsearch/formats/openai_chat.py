@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
+from toolsearch.formats.base import (
+    ORIGIN_KEYS,
+    Format,
+    JsonValue,
+    RecordReader,
+    ToolReading,
+    WrittenKeys,
+    export_schema,
+    form_meta,
+    with_kept,
+    written_keys,
+)
 from toolsearch.tools import JsonObject, Tool
 
 NAME = "openai_chat"
@@ -20,7 +31,7 @@ def _matches(record: JsonObject) -> bool:
 
 def _read(record: JsonObject, source: str) -> ToolReading:
     function = record["function"] if _matches(record) else {}
-    origin_keys = {key: value for key, value in record.items() if key in {"server", "id"}}
+    origin_keys = {key: value for key, value in record.items() if key in ORIGIN_KEYS}
     reader = RecordReader({**origin_keys, **function})
     origin = reader.origin(source)
     tool = Tool(
@@ -35,7 +46,7 @@ def _read(record: JsonObject, source: str) -> ToolReading:
 
 
 def _kept(record: JsonObject, reader: RecordReader) -> JsonObject:
-    around = {k: v for k, v in record.items() if k not in {"type", "function", "server", "id"}}
+    around = {k: v for k, v in record.items() if k not in {"type", "function", *ORIGIN_KEYS}}
     inside = reader.rest()
     return {**reader.json_only(around), **({"function": inside} if inside else {})}
 
@@ -45,14 +56,18 @@ def _write(tools: Sequence[Tool]) -> JsonValue:
 
 
 def _record(tool: Tool) -> JsonObject:
-    kept = form_meta(tool, NAME)
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": export_schema(tool),
-        **kept.pop("function", {}),
-    }
-    return {"type": "function", "function": function, **kept}
+    kept = form_meta(tool, NAME, _WRITTEN)
+    function = {"name": tool.name, "description": tool.description, "parameters": export_schema(tool)}
+    return with_kept(
+        {"type": "function", "function": with_kept(function, kept.pop("function", {}))},
+        kept,
+    )
 
 
-OPENAI_CHAT = Format(NAME, _matches, _read, _write)
+_WRITTEN: WrittenKeys = {
+    **{path: None for path in written_keys() if path != ("function",)},
+    **{("function", key): None for key in ("name", "description", "parameters", *ORIGIN_KEYS)},
+    ("type",): "function",
+}
+
+OPENAI_CHAT = Format(NAME, _matches, _read, _write, _WRITTEN)

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
+from toolsearch.formats.base import (
+    Format,
+    JsonValue,
+    RecordReader,
+    ToolReading,
+    WrittenKeys,
+    export_schema,
+    form_meta,
+    with_kept,
+    written_keys,
+)
 from toolsearch.tools import JsonObject, Tool
 
 NAME = "openai_responses"
@@ -36,16 +46,17 @@ def _read(record: JsonObject, source: str) -> ToolReading:
 
 
 def _write(tools: Sequence[Tool]) -> JsonValue:
-    return [
-        {
-            "type": "function",
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": export_schema(tool),
-            **defer_loading_for(tool, form_meta(tool, NAME)),
-        }
-        for tool in tools
-    ]
+    return [_record(tool) for tool in tools]
+
+
+def _record(tool: Tool) -> JsonObject:
+    record = {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": export_schema(tool),
+    }
+    return with_kept(record, defer_loading_for(tool, form_meta(tool, NAME, _WRITTEN)))
 
 
 def defer_loading_for(tool: Tool, kept: JsonObject) -> JsonObject:
@@ -58,4 +69,6 @@ def defer_loading_for(tool: Tool, kept: JsonObject) -> JsonObject:
     return kept
 
 
-OPENAI_RESPONSES = Format(NAME, _matches, _read, _write)
+_WRITTEN: WrittenKeys = {**written_keys(), ("type",): "function"}
+
+OPENAI_RESPONSES = Format(NAME, _matches, _read, _write, _WRITTEN)

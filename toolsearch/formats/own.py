@@ -61,6 +61,8 @@ def _meta(reader: RecordReader, stated_id: str | int | None) -> JsonObject:
     kept = reader.rest()
     if isinstance(nested, dict) and is_json(nested):
         kept |= nested
+        if not isinstance(kept.get("id", ""), str | int):
+            reader.leave_out("meta.id", kept.pop("id"), "no string or whole number")
     elif nested is not None:
         kept |= RecordReader({"name": reader.tool_name, "meta": nested}, reader.mended).rest()
     return kept if stated_id is None else {**kept, "id": stated_id}
@@ -70,4 +72,4 @@ def _write(tools: Sequence[Tool]) -> JsonValue:
     return [tool_record(tool) for tool in tools]
 
 
-OWN = Format("own", _matches, _read, _write)
+OWN = Format("own", _matches, _read, _write, {})

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading, export_schema, form_meta
+from toolsearch.formats.base import (
+    Format,
+    JsonValue,
+    RecordReader,
+    ToolReading,
+    export_schema,
+    form_meta,
+    with_kept,
+    written_keys,
+)
 from toolsearch.formats.hints import Hints, annotations_for, meta_for
 from toolsearch.tools import JsonObject, Tool
 
@@ -45,7 +54,7 @@ def _write(tools: Sequence[Tool]) -> JsonValue:
 
 
 def _record(tool: Tool) -> JsonObject:
-    kept = form_meta(tool, NAME)
+    kept = form_meta(tool, NAME, _WRITTEN)
     metadata = kept.pop("metadata", None)
     metadata = dict(metadata) if isinstance(metadata, dict) else {}
     annotations = annotations_for(tool, metadata.pop("annotations", None))
@@ -58,9 +67,10 @@ def _record(tool: Tool) -> JsonObject:
         "name": tool.name,
         "description": tool.description,
         "parameters_json_schema": export_schema(tool),
-        **kept,
     }
-    return {**record, "metadata": metadata} if metadata else record
+    return with_kept(record, {**kept, "metadata": metadata} if metadata else kept)
 
 
-PYDANTIC_AI = Format(NAME, _matches, _read, _write)
+_WRITTEN = written_keys()
+
+PYDANTIC_AI = Format(NAME, _matches, _read, _write, _WRITTEN)

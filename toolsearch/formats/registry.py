@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from toolsearch.exceptions import DefinitionError
 from toolsearch.formats.anthropic import ANTHROPIC
-from toolsearch.formats.base import Format, JsonValue
-from toolsearch.formats.detect import Found, Path, find_definitions
+from toolsearch.formats.base import Format, JsonValue, readable_text, without_written
+from toolsearch.formats.detect import MAX_STEPS, Found, Path, find_definitions
 from toolsearch.formats.gemini import GEMINI
 from toolsearch.formats.langchain import LANGCHAIN
 from toolsearch.formats.mcp import MCP
@@ -17,6 +17,7 @@ from toolsearch.formats.openai_chat import OPENAI_CHAT
 from toolsearch.formats.openai_responses import OPENAI_RESPONSES
 from toolsearch.formats.own import OWN
 from toolsearch.formats.pydantic_ai import PYDANTIC_AI
+from toolsearch.schema.keywords import is_text
 from toolsearch.tools import JsonObject, Tool
 
 _IN_ORDER_OF_DETECTION = (
@@ -71,9 +72,14 @@ def read_entries(data: JsonValue, *, source: str = "", form: str | None = None) 
         try:
             yield _read(found, source, chosen)
         except DefinitionError as exc:
-            yield Entry(found.path, exc)
+            named = exc if exc.tool else type(exc)(_place(found.path), exc.reason)
+            yield Entry(found.path, named)
         except RecursionError:
-            yield Entry(found.path, DefinitionError(_label(found.path), "it is nested too deeply."))
+            yield Entry(found.path, DefinitionError(_label(found), "it is nested too deeply."))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as exc:
+            # Whatever a hostile definition provokes, in whichever library, must not end the others.
+            reason = f"it cannot be read ({type(exc).__name__}: {exc!s:.200})."
+            yield Entry(found.path, DefinitionError(_label(found), reason))
 
 
 def read_tools(data: JsonValue, *, source: str = "", form: str | None = None) -> list[Tool]:
@@ -101,31 +107,73 @@ def write_tools(tools: Iterable[Tool], form: str) -> JsonValue:
 
 def _read(found: Found, source: str, chosen: Format | None) -> Entry:
     record = found.record
+    if len(found.path) > MAX_STEPS:
+        raise DefinitionError(_label(found), "it is nested too deeply.")
     if not isinstance(record, dict):
-        raise DefinitionError(_label(found.path), f"a tool definition is a JSON object, not {record!r:.60}.")
-    form = chosen or (FORMATS[found.form] if found.form else _detect(record, found.path))
-    reading = form.read(record, found.source or source)
-    tool = reading.tool
+        raise DefinitionError(
+            _place(found.path), f"a tool definition is a JSON object, not {_brief(record)}."
+        )
+    source = found.source or source
+    if not is_text(source):
+        raise DefinitionError(_label(found), f"its server must be named by a string, not {_brief(source)}.")
+    form = chosen or (FORMATS[found.form] if found.form else _detect(found))
+    reading = form.read(record, source)
+    tool, mended = _without_written(reading.tool)
+    mended = [*reading.mended, *mended]
     if found.about:
-        tool = replace(tool, meta={**tool.meta, "source_description": found.about})
-    return Entry(found.path, tool, reading.mended)
+        about = readable_text("the description of its namespace", found.about, mended)
+        tool = replace(tool, meta={**tool.meta, "source_description": about})
+    return Entry(found.path, tool, tuple(mended))
 
 
-def _detect(record: JsonObject, path: Path) -> Format:
+def _without_written(tool: Tool) -> tuple[Tool, list[str]]:
+    """The tool without anything in `Tool.meta` that would stand where a form writes its fields."""
+    mended = []
+    for form in FORMATS.values():
+        kept = tool.meta.get(form.name)
+        if not isinstance(kept, dict):
+            continue
+        kept, dropped = without_written(kept, form.written)
+        if dropped:
+            tool = replace(tool, meta={**tool.meta, form.name: kept})
+            mended += [f"{form.name}.{key}: left out, the tool itself says this" for key in dropped]
+    return tool, mended
+
+
+def _detect(found: Found) -> Format:
+    record: JsonObject = found.record
     for form in _IN_ORDER_OF_DETECTION:
         if form.matches(record):
             return form
     kind = record.get("type")
-    label = str(record.get("name") or kind or _label(path))
+    label = _label(found)
     if isinstance(kind, str) and kind != "function":
         raise DefinitionError(
             label,
-            f"a tool of type {kind!r} is run by its provider, or takes no JSON arguments.",
+            f"a tool of type {_brief(kind)} is run by its provider, or takes no JSON arguments.",
         )
-    raise DefinitionError(label, f"in no known form: its keys are {', '.join(map(str, record)) or 'none'}.")
+    keys = ", ".join(map(str, record))
+    raise DefinitionError(label, f"in no known form: its keys are {keys[:200] or 'none'}.")
 
 
-def _label(path: Path) -> str:
-    return (
-        "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".") or "(top)"
-    )
+def _label(found: Found) -> str:
+    """The name of a definition, else what else tells it from others, else its place."""
+    if isinstance(found.record, dict):
+        for key in ("name", "type"):
+            named = found.record.get(key)
+            if isinstance(named, str) and named.strip() and (key, named) != ("type", "function"):
+                return named[:100].encode("utf-8", "replace").decode()
+    return _place(found.path)
+
+
+def _place(path: Path) -> str:
+    """Where a definition stands, in words: ``definition 3 of tools``."""
+    *around, last = path or ("",)
+    if not isinstance(last, int):
+        return f"the definition in {last}" if last else "the definition"
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in around)
+    return f"definition {last + 1} of {where.lstrip('.'):.60}" if around else f"definition {last + 1}"
+
+
+def _brief(value: JsonValue) -> str:
+    return f"{value!r:.60}".encode("utf-8", "replace").decode()
