@@ -9,6 +9,7 @@ from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse
 
 if TYPE_CHECKING:
     from toolsearch.chat.anthropic import AnthropicChatModel
+    from toolsearch.chat.load import load_chat_model
     from toolsearch.chat.openai_chat import OpenAIChatModel
     from toolsearch.chat.openai_responses import OpenAIResponsesModel
 
@@ -22,12 +23,14 @@ __all__ = [
     "OpenAIChatModel",
     "OpenAIResponsesModel",
     "Usage",
+    "load_chat_model",
 ]
 
 _MODULES = {
     "AnthropicChatModel": "anthropic",
     "OpenAIChatModel": "openai_chat",
     "OpenAIResponsesModel": "openai_responses",
+    "load_chat_model": "load",
 }
 
 

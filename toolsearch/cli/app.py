@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from toolsearch.cli import catalogs, demo, evaluation, indexing, lint, search, tokens
+from toolsearch.cli import catalogs, chat, demo, evaluation, indexing, lint, search, tokens
 from toolsearch.cli.errors import EXIT_CODES, Commands
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.add_typer(indexing.group, name="index")
 app.command("search", epilog=EXIT_CODES)(search.search)
+app.command("chat", epilog=EXIT_CODES)(chat.chat)
 app.command("eval", epilog=EXIT_CODES)(evaluation.evaluate)
 app.command("lint", epilog=EXIT_CODES)(lint.lint)
 app.command("tokens", epilog=EXIT_CODES)(tokens.tokens)

@@ -11,7 +11,13 @@ import typer
 from typer.core import TyperGroup
 
 from toolsearch.cli.output import be_lenient, say
-from toolsearch.exceptions import EmbeddingError, TokenizerError, ToolIndexError, ToolSearchError
+from toolsearch.exceptions import (
+    ChatModelError,
+    EmbeddingError,
+    TokenizerError,
+    ToolIndexError,
+    ToolSearchError,
+)
 
 
 class ExitCode(IntEnum):
@@ -30,7 +36,7 @@ Exit codes:
   1  done, and something is wrong: lint found errors, an index is not what was written
   2  the command line, a catalog, a query file or a request cannot be used
   3  the index is missing, damaged, locked, or built by another embedder or release
-  4  an embedder, a tokenizer, the disk or the network failed"""
+  4  a model, an embedder, a tokenizer, the disk or the network failed"""
 
 
 class Commands(TyperGroup):
@@ -64,7 +70,7 @@ def exit_code(error: ToolSearchError | OSError) -> ExitCode:
     """The code for an error that was raised on purpose, or that the system reported."""
     if isinstance(error, ToolIndexError):
         return ExitCode.NO_INDEX
-    if isinstance(error, EmbeddingError | TokenizerError | OSError):
+    if isinstance(error, ChatModelError | EmbeddingError | TokenizerError | OSError):
         return ExitCode.FAILED
     return ExitCode.BAD_INPUT
 

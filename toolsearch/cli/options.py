@@ -64,6 +64,15 @@ class Kind(StrEnum):
     HNSW = "hnsw"
 
 
+class DeliveryWay(StrEnum):
+    """Ways of discovered tools to the model."""
+
+    AUTO = "auto"
+    APPEND = "append"
+    BRIDGE = "bridge"
+    NATIVE = "native"
+
+
 class CatalogForm(StrEnum):
     """Forms to write catalogs in; each stands for one of `toolsearch.formats.FORMATS`."""
 
