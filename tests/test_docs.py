@@ -7,9 +7,15 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.adapters.serving import served
+from tests.fake_provider.model import searching_model
+from tests.fake_provider.provider import FakeProvider
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -34,14 +40,38 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
+    """What clients of model providers reach, with a model that searches and then calls what it has found."""
+    with served(then=searching_model) as (provider, url):
+        for name in ("OPENAI", "ANTHROPIC"):
+            monkeypatch.setenv(f"{name}_BASE_URL", url)
+            monkeypatch.setenv(f"{name}_API_KEY", "key")
+        yield provider
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=ids)
-def test_the_python_blocks_of_a_page_run_one_after_the_other(page: Path, checkout: Path) -> None:
-    del checkout
+def test_the_python_blocks_of_a_page_run_one_after_the_other(
+    page: Path, checkout: Path, provider: FakeProvider
+) -> None:
+    del checkout, provider
     shared: dict[str, object] = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         for number, block in enumerate(blocks(page, "python"), start=1):
             exec(compile(block, f"{page.name}, block {number}", "exec"), shared)
     assert len(shared) > 2
+
+
+def test_the_loop_of_the_readme_sends_a_few_of_all_tools(checkout: Path, provider: FakeProvider) -> None:
+    del checkout
+    shared: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in blocks(ROOT / "README.md", "python"):
+            exec(block, shared)
+    assert printed.getvalue().endswith("Done.\n")
+    assert [len(body["tools"]) <= 6 for body in provider.bodies] == [True, True, True]
+    assert [message["role"] for message in provider.bodies[2]["messages"][-2:]] == ["assistant", "tool"]
+    assert "refund" in shared["messages"][1].tool_calls[0].function.name
 
 
 def commands(page: Path) -> list[str]:

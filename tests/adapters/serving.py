@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import threading
 from collections.abc import Iterable, Iterator
@@ -14,9 +15,9 @@ from tests.fake_provider.provider import FakeProvider, Step
 
 
 @contextlib.contextmanager
-def served(*steps: Step) -> Iterator[tuple[FakeProvider, str]]:
-    """The provider and its base URL."""
-    provider = FakeProvider(steps)
+def served(*steps: Step, then: Step | None = None) -> Iterator[tuple[FakeProvider, str]]:
+    """The provider and its base URL; `then` answers all that the steps do not."""
+    provider = FakeProvider(itertools.chain(steps, () if then is None else itertools.repeat(then)))
     started, stop = threading.Event(), asyncio.Event()
     told: dict[str, Any] = {}
 

@@ -1,1 +1,5 @@
 """Tool search in somebody else's loop."""
+
+from toolsearch.adapters.turn import conversation
+
+__all__ = ["conversation"]
