@@ -54,6 +54,8 @@ def refuse_responses(body: Json) -> str | None:
     searches = [tool for tool in body.get("tools", []) if tool["type"] == "tool_search"]
     if len(searches) > 1:
         return "Only one tool_search tool is allowed."
+    # What this provider was told before may hold the call.
+    goes_on = "conversation" in body or "previous_response_id" in body
     open_ids: dict[str, str] = {}
     outputs = {"function_call": "function_call_output", "tool_search_call": "tool_search_output"}
     for item in body["input"]:
@@ -69,7 +71,7 @@ def refuse_responses(body: Json) -> str | None:
             if not isinstance(json.loads(arguments) if isinstance(arguments, str) else arguments, dict):
                 return "Invalid arguments"
             open_ids[item["call_id"]] = outputs[kind]
-        elif kind in outputs.values() and open_ids.pop(item["call_id"], None) != kind:
+        elif kind in outputs.values() and open_ids.pop(item["call_id"], None) != kind and not goes_on:
             return f"No tool call found for function call output with call_id {item['call_id']}."
         elif kind == "message" and not isinstance(item["content"], str | list):
             return "Invalid content"
