@@ -142,6 +142,26 @@ def test_an_index_that_cannot_be_built_is_the_callers_affair() -> None:
     assert router.run_sync("Hi.").text == "never"
 
 
+def test_the_event_loop_goes_on_while_an_index_is_built() -> None:
+    """(E148)"""
+    turn = threading.Event()
+
+    class Waiting(CountingEmbedder):
+        def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+            assert turn.wait(10), "the event loop was blocked"
+            return super().embed_documents(texts, progress=progress)
+
+    router = ToolRouter(ScriptedChatModel(["Hi."]), [refund_order], embedder=Waiting())
+
+    async def both() -> None:
+        running = asyncio.create_task(router.run("Hi."))
+        await asyncio.sleep(0)
+        turn.set()
+        await running
+
+    asyncio.run(both())
+
+
 def test_a_searcher_with_its_own_index_needs_no_catalog() -> None:
     searcher = ToolSearcher(build_index(Catalog([refund_order]), EMBEDDER), EMBEDDER)
     model = ScriptedChatModel([search("refund an order"), "Found."])

@@ -217,6 +217,16 @@ def test_tokens_and_durations_are_counted_as_the_conventions_say(sdk: Collected)
     assert [count for _, count in sdk.points("gen_ai.invoke_agent.duration")] == [1]
 
 
+def test_routers_of_one_process_add_to_the_same_counters(
+    sdk: Collected, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        router(sdk.observer()).run_sync("Refund.")
+    totals = sdk.points("gen_ai.client.inference.usage.input_tokens")
+    assert sum(value for _, value in totals) == 2 * 600
+    assert caplog.text == ""
+
+
 @pytest.mark.parametrize(
     ("model_id", "provider", "model"),
     [
