@@ -5,6 +5,7 @@ import pytest
 
 from tests.cli.conftest import Run, write
 from toolsearch.evaluation.datasets import load_dataset
+from toolsearch.evaluation.retrievers import RETRIEVERS
 from toolsearch.evaluation.runner import score_run
 
 QUERIES = [
@@ -54,10 +55,57 @@ def test_near_duplicates_add_a_column(run: Run, catalog: Path, queries: Path, tm
     assert "near" in done.out.splitlines()[1].split()
 
 
-@pytest.mark.parametrize("retriever", ["hybrid", "dense", "lexical"])
+@pytest.mark.parametrize("retriever", list(RETRIEVERS))
 def test_the_retriever_can_be_chosen(run: Run, catalog: Path, queries: Path, retriever: str) -> None:
     done = run("eval", "--catalog", catalog, "--queries", queries, "--retriever", retriever, "--json")
     assert done.json["retriever"] == retriever
+
+
+def test_the_help_names_every_retriever(run: Run) -> None:
+    out = " ".join(run("eval", "--help").out.split())
+    assert all(name in out for name in RETRIEVERS)
+
+
+@pytest.mark.parametrize("option", [("--seed", -1), ("-k", 0), ("-k", -3), ("--seed", "x")])
+def test_numbers_out_of_range_are_usage_errors(
+    run: Run, catalog: Path, queries: Path, option: tuple[str, object]
+) -> None:
+    done = run("eval", "--catalog", catalog, "--queries", queries, *option)
+    assert done.code == 2
+    assert f"Invalid value for '{option[0]}': must be" in done.err
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"id":' * 100_000, "1" * 10_000, "{"])
+def test_a_line_that_no_parser_likes_is_named(run: Run, catalog: Path, queries: Path, line: str) -> None:
+    queries.write_text(f"\n{line}\n")
+    done = run("eval", "--catalog", catalog, "--queries", queries)
+    assert done.code == 2
+    assert f"{queries}:2: is not JSON" in done.err or f"{queries}:2: each line" in done.err
+
+
+def test_a_lone_surrogate_reaches_the_run_and_comes_back(
+    run: Run, catalog: Path, queries: Path, tmp_path: Path
+) -> None:
+    write(queries, [{**QUERIES[0], "id": "q\ud83d", "query": "send an email \ud83d"}])
+    saved = tmp_path / "run.jsonl"
+    done = run("eval", "--catalog", catalog, "--queries", queries, "--run", saved, "--json")
+    assert (done.code, done.json["recall@1"]) == (0, 1.0)
+    assert score_run(saved, load_dataset(catalog, queries)).means["recall@1"] == 1.0
+
+
+def test_a_path_that_no_system_takes_is_bad_input(run: Run, catalog: Path, queries: Path) -> None:
+    long = "a" * 5000
+    for arguments in (
+        ("eval", "--catalog", long, "--queries", queries),
+        ("eval", "--catalog", catalog, "--queries", long),
+        ("eval", "--catalog", catalog, "--queries", queries, "--near-duplicates", long),
+        ("tokens", long),
+        ("lint", long),
+        ("index", "build", long, "-o", "x"),
+    ):
+        done = run(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("Error: ")
 
 
 def test_what_cannot_be_evaluated_is_explained(

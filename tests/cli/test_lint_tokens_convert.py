@@ -35,7 +35,7 @@ def test_lint_exits_with_1_where_there_are_errors(run: Run, tmp_path: Path) -> N
     done = run("lint", path)
     assert done.code == 1
     assert "error: instruction-override (1)" in done.out
-    assert "5 tools: 1 errors, 1 warnings, 0 remarks" in done.out
+    assert "5 tools: 1 error, 1 warning, 0 remarks" in done.out
 
 
 def test_lint_reports_definitions_that_cannot_be_used(run: Run, tmp_path: Path) -> None:

@@ -81,6 +81,55 @@ def test_a_reader_that_leaves_ends_the_command_in_silence(tmp_path: Path) -> Non
     assert process.wait() == 141
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("tokens CATALOG >&-", 0, ""),
+        ("tokens CATALOG --json >&-", 0, ""),
+        ("--help >&-", 0, ""),
+        ("tokens - <&-", 2, "Error: -: the file is empty"),
+        ("search - -i nowhere <&-", 2, "standard input holds no query"),
+        ("tokens nothing.json 2>&-", 2, ""),
+        ("tokens nothing.json <&- >&- 2>&-", 2, ""),
+    ],
+)
+def test_a_stream_that_is_closed_is_nobody(tmp_path: Path, command: str, code: int, said: str) -> None:
+    done = in_shell(command, tmp_path)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize(
+    "command", ["--help", "--version", "tokens --help", "tokens CATALOG", "tokens CATALOG --json"]
+)
+def test_output_that_cannot_be_written_is_a_failure(tmp_path: Path, command: str) -> None:
+    done = in_shell(f"{command} > /dev/full", tmp_path)
+    assert done.returncode == 4
+    assert done.stderr.splitlines() == ["Error: [Errno 28] No space left on device"]
+    assert in_shell(f"{command} > /dev/full 2> /dev/full", tmp_path).returncode == 4
+
+
+def in_shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "tools.json").write_text(json.dumps(TOOLS))
+    line = f"{sys.executable} -m toolsearch {command.replace('CATALOG', 'tools.json')}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.run(
+        line, shell=True, capture_output=True, encoding="utf-8", cwd=folder, env=environment, check=False
+    )
+
+
+def test_a_choice_that_there_is_not_is_told_from_those_there_are() -> None:
+    for arguments in (("index", "build", "x", "-o", "y", "--kind", "z"), ("tokens", "x", "--form", "z")):
+        message = toolsearch(*arguments).stderr.splitlines()[-1]
+        assert message.startswith(f"Error: Invalid value for '{arguments[-2]}': 'z' is not one of 'a") or (
+            "'openai'" in message and "Value error" not in message
+        )
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_any_output_encoding_can_carry_any_catalog(tmp_path: Path, encoding: str) -> None:
     tool = {**TOOLS[0], "server": "数据", "description": "日本の法令を検索します 🙂 é \ud800"}

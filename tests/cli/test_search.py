@@ -93,9 +93,55 @@ def test_select_loads_by_name_and_tells_what_is_missing(run: Run, index: Path) -
     assert "No tool is named 'nope'." in done.err
 
 
+def test_a_column_says_which_of_several_queries_a_hit_answers(run: Run, index: Path) -> None:
+    lines = run("search", "send an email", "weather forecast", "-i", index, "-k", 2).out.splitlines()
+    assert lines[0].split() == ["for", "tool", "server", "score", "description"]
+    assert [line.split()[:3] for line in lines[1:3]] == [
+        ["1", "1", "mail__send_email"],
+        ["2", "2", "geo__get_weather"],
+    ]
+
+
+def test_names_beyond_the_cut_are_listed(run: Run, index: Path) -> None:
+    found = run("search", "send an email", "-i", index, "-k", 1, "--json").json
+    assert found["near"]
+    out = run("search", "send an email", "-i", index, "-k", 1).out
+    assert f"Also near: {', '.join(found['near'])}\n" in out
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 200])
+@pytest.mark.parametrize("several", [False, True])
+def test_no_name_is_broken_at_any_width(
+    run: Run, index: Path, monkeypatch: pytest.MonkeyPatch, columns: int, several: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    queries = ("send an email", "weather forecast")[: 1 + several]
+    out = run("search", *queries, "-i", index, "-k", 4, "--explain").out
+    names = [hit["name"] for hit in run("search", *queries, "-i", index, "-k", 4, "--json").json["hits"]]
+    assert len(names) == 4
+    assert set(names) <= set(out.split())
+    table = out[: out.index(" of 4 tools")].splitlines()[:-1]
+    assert any("Send an email"[: columns - 5] in line for line in table)
+    catalog = index.parent / "tools.jsonl"
+    assert "mail__search_emails" in run("tokens", catalog).out.split()
+
+
+def test_one_is_no_plural(run: Run, tmp_path: Path) -> None:
+    path, folder = tmp_path / "one.json", tmp_path / "one"
+    path.write_text('[{"name": "send", "server": "mail", "description": "Send.", "input_schema": {}}]')
+    built = run("index", "build", path, "-o", folder)
+    assert "1 tool of 1 source," in built.out
+    assert "1 tool in " in run("index", "verify", folder).out
+    assert "1 of 1 tool," in run("search", "send", "-i", folder, "-k", 1).out
+    assert "for 1 tool," in run("tokens", path).out
+    assert run("lint", path).out.splitlines()[-1].startswith("1 tool: ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("select:",), "The query 'select:' lacks a name"),
+        (("select: ,",), "lacks a name"),
         (("?!",), "has no word to search for"),
         (("",), "has no word to search for"),
         (("mail", "-k", "0"), "-k: must be greater than or equal to 1, not 0"),

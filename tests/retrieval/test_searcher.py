@@ -98,7 +98,7 @@ def test_a_selection_is_never_cut() -> None:
 
 @pytest.mark.parametrize("query", ["select:", "select: , ,"])
 def test_a_selection_without_names_is_refused(query: str) -> None:
-    with pytest.raises(SearchRequestError, match="Say in a few words"):
+    with pytest.raises(SearchRequestError, match="lacks a name"):
         search(searcher(), query)
 
 

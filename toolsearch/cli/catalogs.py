@@ -11,7 +11,7 @@ import typer
 
 from toolsearch.cli.errors import EXIT_CODES
 from toolsearch.cli.options import CatalogFiles, CatalogForm, Source, Strict
-from toolsearch.cli.output import say, show_json
+from toolsearch.cli.output import counted, say, show_json
 
 if TYPE_CHECKING:
     from toolsearch.sources.files import LoadedCatalog, LoadIssue
@@ -72,4 +72,4 @@ def convert(
         return
     text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
     output.write_text(text, encoding="utf-8", errors="backslashreplace")
-    say(f"{output}: {len(loaded.catalog)} tools.")
+    say(f"{output}: {counted(len(loaded.catalog), 'tool')}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from toolsearch.cli.options import Json
-from toolsearch.cli.output import progress_bar, show, show_json
+from toolsearch.cli.output import counted, progress_bar, show, show_json
 from toolsearch.cli.results import result_json, show_result
 
 
@@ -47,12 +47,12 @@ def demo(json: Json = False) -> None:
         )
         return
     show(
-        f"Indexed {len(index):,} tools of {len(catalog.sources)} servers in {took_s:.1f} s, "
-        f"{opened.n_embedded:,} of them embedded just now. "
+        f"Indexed {counted(len(index), 'tool')} of {counted(len(catalog.sources), 'server')} "
+        f"in {took_s:.1f} s, {opened.n_embedded:,} of them embedded just now. "
         f"All their definitions cost {tokens:,} tokens in every request to a model."
     )
     for request, result in zip(SHOWCASE, results, strict=True):
         show()
         show(f"{request.shows.capitalize()}: {' + '.join(map(repr, request.queries))}")
-        show_result(result, n_tools=len(index), explain=False)
+        show_result(request.queries, result, n_tools=len(index), explain=False)
         show(f"found in {result.timings_ms['total']:.1f} ms")

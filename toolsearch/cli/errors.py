@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from toolsearch.cli.output import be_lenient, say
+from toolsearch.cli.output import be_lenient, discard_output, replace_closed_streams, say
 from toolsearch.exceptions import (
     ChatModelError,
     EmbeddingError,
@@ -42,8 +42,19 @@ Exit codes:
 class Commands(TyperGroup):
     """A group of commands whose failures are one message on standard error and an exit code."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        replace_closed_streams()
         be_lenient()
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as exc:
+            # Help or a message could not be written; there may be no place to say so.
+            discard_output()
+            with suppress(OSError):
+                say(f"Error: {exc}")
+            sys.exit(ExitCode.FAILED)
+
+    def invoke(self, ctx: Any) -> Any:
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -51,9 +62,11 @@ class Commands(TyperGroup):
             say("Interrupted.")
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            # What is still buffered must go somewhere when the interpreter flushes it in the end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard_output()
             raise typer.Exit(141) from None
+        except typer.BadParameter as exc:
+            exc.message = _plain(exc.message)
+            raise
         except (ToolSearchError, OSError) as exc:
             say(f"Error: {exc}")
             raise typer.Exit(exit_code(exc)) from None
@@ -88,10 +101,15 @@ def request_problem(error: ValueError) -> str | None:
             limits = fault["ctx"]
             problems.append(f"{_OPTIONS.get(field, field)}: at most {limits['max_length']} at once")
             continue
-        said = fault["msg"].replace("Input should", "must").removeprefix("Value error, ")
+        said = _plain(fault["msg"])
         given = "" if field == "queries" else f", not {fault['input']!r:.60}"
         problems.append(f"{_OPTIONS.get(field, field)}: {said}{given}")
     return "; ".join(problems) + "."
+
+
+def _plain(message: str) -> str:
+    """What the validator says, without its own terms."""
+    return message.replace("Input should", "must").removeprefix("Value error, ")
 
 
 _OPTIONS = {"queries": "QUERY", "k": "-k", "max_k": "--max-k"}

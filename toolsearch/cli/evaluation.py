@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolsearch.cli.options import EmbedderSpec, Json, NoCache
-from toolsearch.cli.output import Column, progress_bar, say, show, show_json, show_table
+from toolsearch.cli.output import Column, counted, progress_bar, say, show, show_json, show_table
 
 if TYPE_CHECKING:
     from toolsearch.evaluation.report import EvaluationReport
@@ -28,8 +28,8 @@ def evaluate(
         ),
     ],
     *,
-    k: Annotated[int, typer.Option("-k", metavar="N", help="Deepest rank that counts.")] = 10,
-    retriever: Annotated[str, typer.Option(help="hybrid, dense, lexical, rrf or names.")] = "hybrid",
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Deepest rank that counts.")] = 10,
+    retriever: Annotated[str, typer.Option(help="hybrid, dense, lexical, names or rrf.")] = "hybrid",
     embedder: EmbedderSpec = "",
     near_duplicates: Annotated[
         Path | None,
@@ -38,7 +38,7 @@ def evaluate(
     run: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the rankings there, as JSONL.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the bootstrap.")] = 0,
     no_cache: NoCache = False,
     json: Json = False,
 ) -> None:
@@ -77,7 +77,8 @@ def evaluate(
 
 def _show(report: EvaluationReport) -> None:
     show(
-        f"{report.dataset}: {len(report.scored):,} queries with known tools over {report.n_tools:,} tools, "
+        f"{report.dataset}: {counted(len(report.scored), 'query')} with known tools "
+        f"over {counted(report.n_tools, 'tool')}, "
         f"{report.settings.retriever_id}, {report.settings.embedder_id}"
     )
     columns: list[Column] = [("measure", "left"), ("mean", "right"), ("95 % interval", "left")]
@@ -105,15 +106,17 @@ def _show(report: EvaluationReport) -> None:
     if report.abstention is not None:
         some = report.abstention
         told = "" if some.auroc is None else f", AUROC {some.auroc:.3f}"
+        asked = counted(some.unanswerable, "query")
         show(
-            f"nothing fits: said of {some.abstained:.1%} of {some.unanswerable} queries without a tool "
+            f"nothing fits: said of {some.abstained:.1%} of {asked} without a tool "
             f"and of {some.false_alarms:.1%} of the others{told}"
         )
     middle, slow = report.query_ms(50), report.query_ms(95)
     if middle is not None and slow is not None:
         show(f"a search takes {middle:.1f} ms (median), {slow:.1f} ms (95th percentile)")
     if report.errors:
-        say(f"{len(report.errors)} queries failed and are in no mean; the first: {report.errors[0].error}")
+        failed = counted(len(report.errors), "failed query")
+        say(f"{failed} left out of the means; the first error: {report.errors[0].error}")
 
 
 _BY_KIND = ("recall@1", "recall@5", "recall@10", "completeness@10", "ndcg@10", "mrr")

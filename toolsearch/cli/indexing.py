@@ -20,7 +20,7 @@ from toolsearch.cli.options import (
     Source,
     Strict,
 )
-from toolsearch.cli.output import progress_bar, say, show, show_json, show_table
+from toolsearch.cli.output import counted, progress_bar, say, show, show_json, show_table
 
 if TYPE_CHECKING:
     from toolsearch.index.tool_index import ToolIndex
@@ -151,7 +151,8 @@ def verify(folder: Folder, json: Json = False) -> None:
         say(f"Error: {problem}")
         raise typer.Exit(ExitCode.FOUND)
     if manifest is not None and not json:
-        show(f"{folder}: intact, {manifest.summary.n_tools:,} tools in {len(manifest.files)} files")
+        tools = counted(manifest.summary.n_tools, "tool")
+        show(f"{folder}: intact, {tools} in {counted(len(manifest.files), 'file')}")
 
 
 def _report(
@@ -181,15 +182,16 @@ def _show_report(report: dict[str, Any], *, json: bool) -> None:
         show_json(report)
         return
     show(
-        f"{report['index']}: {report['tools']:,} tools of {report['sources']:,} sources, "
-        f"{report['tokens']:,} tokens"
+        f"{report['index']}: {counted(report['tools'], 'tool')} of {counted(report['sources'], 'source')}, "
+        f"{counted(report['tokens'], 'token')}"
     )
     if "added" in report:
         show(f"{report['added']:,} added, {report['changed']:,} changed, {report['removed']:,} removed")
     left_out = sum(issue["severity"] != "mended" for issue in report["issues"])
     if report["issues"]:
         mended = len(report["issues"]) - left_out
-        show(f"{report['read']:,} definitions read: {left_out:,} left out, {mended:,} remarks on others")
+        read = counted(report["read"], "definition")
+        show(f"{read} read: {left_out:,} left out, {counted(mended, 'remark')} on others")
     show(
         f"{report['embedded']:,} embedded, {report['reused']:,} reused, in {report['took_s']:.1f} s "
         f"({report['embedder']}, {report['vectors']})"

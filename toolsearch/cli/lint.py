@@ -9,7 +9,7 @@ import typer
 
 from toolsearch.cli.errors import ExitCode
 from toolsearch.cli.options import CatalogFiles, EmbedderSpec, Json, NoCache, Source
-from toolsearch.cli.output import printable, progress_bar, show, show_json
+from toolsearch.cli.output import counted, printable, progress_bar, show, show_json
 
 if TYPE_CHECKING:
     from toolsearch.lint import Finding
@@ -52,7 +52,10 @@ def lint(
     else:
         _show(findings, every=every)
         errors, warnings, remarks = counts.values()
-        show(f"{len(loaded.catalog):,} tools: {errors:,} errors, {warnings:,} warnings, {remarks:,} remarks")
+        show(
+            f"{counted(len(loaded.catalog), 'tool')}: {counted(errors, 'error')}, "
+            f"{counted(warnings, 'warning')}, {counted(remarks, 'remark')}"
+        )
     if counts["error"] or (strict and counts["warning"]):
         raise typer.Exit(ExitCode.FOUND)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolsearch.cli.output import Column, first_line, say, share, show, show_table
+from toolsearch.cli.output import Column, counted, first_line, printable, say, share, show, show_table
 
 if TYPE_CHECKING:
     from toolsearch.retrieval.base import ScoredTool, SearchResult
@@ -33,20 +33,25 @@ def result_json(queries: Sequence[str], result: SearchResult, *, explain: bool) 
     return shown
 
 
-def show_result(result: SearchResult, *, n_tools: int, explain: bool) -> None:
-    """The hits as a table, and below it what they cost of what `n_tools` tools would have cost."""
+def show_result(queries: Sequence[str], result: SearchResult, *, n_tools: int, explain: bool) -> None:
+    """The hits as a table, and below it what they cost of what `n_tools` tools would have cost.
+
+    With several queries a column says which of them, by their number, found the tool best.
+    """
     for notice in result.notices:
         say(notice)
     if result.hits:
-        show_table(*_table(result.hits, explain=explain), cut_last=True)
+        show_table(*_table(result.hits, queries, explain=explain), cut_last=True)
     if result.nothing_fits:
         show("Nothing fits: no tool is likely to serve this request.")
-        if result.near:
-            show(f"The nearest: {', '.join(result.near[:_NEAR_SHOWN])}")
+    if result.near:
+        label = "The nearest" if result.nothing_fits else "Also near"
+        show(f"{label}: {', '.join(map(printable, result.near[:_NEAR_SHOWN]))}")
     if result.returned_tokens is not None and result.spared_tokens is not None:
         whole = result.returned_tokens + result.spared_tokens
         show(
-            f"{len(result.hits)} of {n_tools:,} tools, {result.returned_tokens:,} tokens instead of "
+            f"{len(result.hits):,} of {counted(n_tools, 'tool')}, "
+            f"{counted(result.returned_tokens, 'token')} instead of "
             f"{whole:,} ({share(result.spared_tokens, whole)} spared)"
         )
     if explain:
@@ -55,10 +60,14 @@ def show_result(result: SearchResult, *, n_tools: int, explain: bool) -> None:
         show(f"confidence {sure}; milliseconds: {stages}")
 
 
-def _table(hits: Sequence[ScoredTool], *, explain: bool) -> tuple[list[Column], list[list[str]]]:
+def _table(
+    hits: Sequence[ScoredTool], queries: Sequence[str], *, explain: bool
+) -> tuple[list[Column], list[list[str]]]:
+    several = len(queries) > 1
     channels = _CHANNELS if explain else ()
     columns: list[Column] = [
         ("", "right"),
+        *((("for", "right"),) if several else ()),
         ("tool", "left"),
         ("server", "left"),
         ("score", "right"),
@@ -68,6 +77,7 @@ def _table(hits: Sequence[ScoredTool], *, explain: bool) -> tuple[list[Column], 
     rows = [
         [
             str(rank),
+            *((str(hit.query + 1),) if several else ()),
             hit.name,
             hit.tool.source,
             f"{hit.score:.3f}",

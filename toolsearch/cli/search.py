@@ -88,7 +88,7 @@ def search(
         return
     allowed = allowed_rows(loaded, request)
     n_tools = len(loaded) if allowed is None else int(allowed.sum())
-    show_result(result, n_tools=n_tools, explain=explain)
+    show_result(queries, result, n_tools=n_tools, explain=explain)
 
 
 def _queries(arguments: Sequence[str]) -> tuple[str, ...]:

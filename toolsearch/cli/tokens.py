@@ -9,7 +9,7 @@ import typer
 
 from toolsearch.cli.catalogs import issue_json, load_catalog
 from toolsearch.cli.options import CatalogFiles, Encoding, Form, Json, Source
-from toolsearch.cli.output import share, show, show_json, show_table
+from toolsearch.cli.output import counted, share, show, show_json, show_table
 
 
 def tokens(
@@ -58,7 +58,7 @@ def tokens(
     shown = largest[:top] if top else largest
     show_table([("tokens", "right"), ("tool", "left")], [(f"{by_name[name]:,}", name) for name in shown])
     if len(shown) < len(largest):
-        show(f"and {len(largest) - len(shown):,} smaller ones")
+        show(f"and {counted(len(largest) - len(shown), 'smaller one')}")
     show()
     show_table(
         [("tokens", "right"), ("share", "right"), ("tools", "right"), ("source", "left")],
@@ -69,6 +69,6 @@ def tokens(
     )
     show()
     show(
-        f"{total:,} tokens for {len(tools):,} tools, {total / len(tools):.0f} each on average "
-        f"({encoding.value}, {form.value} form)"
+        f"{counted(total, 'token')} for {counted(len(tools), 'tool')}, "
+        f"{total / len(tools):.0f} each on average ({encoding.value}, {form.value} form)"
     )

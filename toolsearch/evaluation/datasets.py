@@ -263,7 +263,7 @@ def read_records(path: Path | str) -> Iterator[tuple[int, JsonObject]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise EvaluationError(f"is not JSON: {exc}", path=path, line=number) from exc
         if not isinstance(record, dict):
             raise EvaluationError("each line must be a JSON object.", path=path, line=number)
@@ -271,8 +271,11 @@ def read_records(path: Path | str) -> Iterator[tuple[int, JsonObject]]:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
+    try:
+        if not path.is_dir():
+            return [path]
+    except OSError as exc:
+        raise EvaluationError(f"cannot be read: {exc.strerror or exc}", path=path) from exc
     files = sorted(path.glob("*.jsonl"))
     if not files:
         raise EvaluationError("holds no *.jsonl file.", path=path)

@@ -229,8 +229,15 @@ class EvaluationReport:
             record: JsonObject = {"id": outcome.query.id, "ranked": list(outcome.ranked)}
             if outcome.error:
                 record["error"] = outcome.error
-            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
-        Path(path).write_text("".join(lines), encoding="utf-8")
+            lines.append(_json_line(record))
+        Path(path).write_bytes(b"".join(lines))
+
+
+def _json_line(record: JsonObject) -> bytes:
+    try:
+        return json.dumps(record, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can carry
+        return json.dumps(record).encode() + b"\n"
 
 
 def make_report(

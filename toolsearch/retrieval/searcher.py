@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -241,7 +241,7 @@ def _searchable(request: SearchRequest) -> tuple[list[_Query], list[str]]:
             queries.setdefault(query, _Query(position, query, names))
             continue
         try:
-            text, notice = clean_query(query if names is None else "")
+            text, notice = clean_query(query) if names is None else _no_name(query)
         except SearchRequestError as exc:
             refused = exc
             notices.append(str(exc))
@@ -252,6 +252,12 @@ def _searchable(request: SearchRequest) -> tuple[list[_Query], list[str]]:
     if not queries and refused is not None:
         raise refused
     return list(queries.values()), notices
+
+
+def _no_name(query: str) -> NoReturn:
+    raise SearchRequestError(
+        f"The query {query[:40]!r} lacks a name. Name the tools behind the colon: 'select:NAME,NAME'."
+    )
 
 
 def _select(index: ToolIndex, names: Sequence[str], allowed: Mask | None, notices: list[str]) -> Ranking:
