@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import itertools
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from toolsearch import naming
 from toolsearch.catalog import tool_record
 from toolsearch.exceptions import CatalogFileError, DefinitionError, DuplicateToolError, SchemaError
 from toolsearch.sources.base import ToolSource
@@ -194,6 +197,103 @@ def test_a_repeated_key_costs_only_the_definition_it_is_in(tmp_path: Path, suffi
     assert brief(loaded) == [(2, "error", "b")]
 
 
+def deep(levels: int) -> str:
+    """A definition whose schema nests properties so many levels, two of JSON each, on several lines."""
+    schema = '{"properties": {"a":\n ' * levels + '{"type": "string"}' + "}}" * levels
+    return f'{{"name": "deep",\n "description": "[\\"{{", "input_schema": {schema}}}'
+
+
+@pytest.mark.parametrize("levels", [65, 110, 230, 400, 440, 480, 500, 20_000])
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_a_tool_that_is_nested_too_deeply_costs_only_itself(tmp_path: Path, suffix: str, levels: int) -> None:
+    """(E164)"""
+    path = tmp_path / f"tools{suffix}"
+    whole = [json.dumps(tool("fine")), deep(levels), json.dumps(tool("last")), '{"name": 5}']
+    if suffix == ".json":
+        path.write_text("[" + ",\n".join(whole) + "]", encoding="utf-8")
+        lines = [2, 5 + levels]
+    else:
+        path.write_text("\n".join(part.replace("\n", "") for part in whole), encoding="utf-8")
+        lines = [2, 4]
+    loaded = read_catalog(path)
+    assert list(loaded.catalog) == ["fine", "last"]
+    assert brief(loaded) == [(lines[0], "error", "deep"), (lines[1], "error", loaded.issues[1].tool)]
+    assert "nested" in loaded.issues[0].reason
+
+
+def test_an_error_behind_a_deep_part_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(f"[{deep(600)},\n nonsense]", encoding="utf-8")
+    with pytest.raises(CatalogFileError, match="not JSON") as caught:
+        read_catalog(path)
+    assert caught.value.line == 603
+
+
+def test_wrappers_without_end_are_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    for levels in (40, 450, 5000):
+        deep_tools = '{"tools":[' * levels + '{"name": "x"}' + "]}" * levels
+        path.write_text(f'[{{"name": "fine"}},\n{deep_tools}]', encoding="utf-8")
+        loaded = read_catalog(path)
+        assert list(loaded.catalog) == ["fine"]
+        ((line, severity, label),) = brief(loaded)
+        assert (line, severity) == (2, "error")
+        assert len(label) < 100
+        assert "nested too deeply" in loaded.issues[0].reason
+
+
+def test_what_a_folder_holds_and_cannot_be_read_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.json", [tool("a")])
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "gone.json").symlink_to("nowhere.json")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    scandir = os.scandir
+
+    def closed(path: Any) -> Any:
+        if str(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    loaded = read_catalog(tmp_path)
+    assert list(loaded.catalog) == ["a"]
+    assert [str(issue) for issue in loaded.issues] == [
+        f"{tmp_path}/closed: error: cannot be read: Permission denied",
+        f"{tmp_path}/gone.json: error: cannot be read: No such file or directory",
+        f"{tmp_path}/pipe.yaml: error: cannot be read: it is no regular file",
+    ]
+    assert loaded.n_read == 4
+    with pytest.raises(CatalogFileError, match="closed"):
+        read_catalog(tmp_path, strict=True)
+
+
+def test_reading_goes_on_behind_a_broken_file_where_that_is_asked_for(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", [tool("a")])
+    (tmp_path / "b.json").write_text('[\n{"name": "b"', encoding="utf-8")
+    write(tmp_path / "c.jsonl", tool("c"))
+    with pytest.raises(CatalogFileError):
+        read_catalog(tmp_path)
+    loaded = read_catalog(tmp_path, keep_going=True)
+    assert list(loaded.catalog) == ["a", "c"]
+    assert brief(loaded) == [(2, "error", "")]
+    with pytest.raises(CatalogFileError, match="No such file"):
+        read_catalog(tmp_path / "none.json", keep_going=True)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"name": None}, {"name": "t", "input_schema": 5}, {"name": "s", "description": "other"}, 7]
+)
+def test_strict_errors_name_their_file_and_line(tmp_path: Path, bad: Any) -> None:
+    path = write(tmp_path / "c.jsonl", tool("s"), bad)
+    with pytest.raises(DefinitionError) as caught:
+        read_catalog(path, strict=True)
+    assert (caught.value.path, caught.value.line) == (str(path), 2)
+    assert str(caught.value).startswith(f"{path}:2: Tool ")
+    assert "''" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("name", "data", "reason", "line"),
     [
@@ -324,6 +424,44 @@ def test_definitions_that_state_ids_are_told_apart_by_them_in_any_order(tmp_path
         assert again.catalog.fingerprint == loaded.catalog.fingerprint
         assert again.issues == ()
     assert len(names) == 1
+
+
+def test_a_name_that_an_id_makes_may_be_there_already(tmp_path: Path) -> None:
+    original = [tool("x", id="a:x"), tool("x", "2", id="b:x")]
+    first = write(tmp_path / "first.jsonl", *original)
+    converted = [tool_record(t) for t in read_catalog(first).catalog.values()]
+    second = write(tmp_path / "second.jsonl", *converted)
+    loaded = read_catalog(first, second)
+    assert loaded.catalog.fingerprint == read_catalog(first).catalog.fingerprint
+    assert [(i.path, i.line) for i in loaded.issues if i.severity == "duplicate"] == [
+        (str(second), 1),
+        (str(second), 2),
+    ]
+    write(second, *({**record, "description": "other"} for record in converted))
+    loaded = read_catalog(first, second)
+    assert [t.description for t in sorted(loaded.catalog.values(), key=lambda t: t.id)] == ["", "2"]
+    assert [(i.path, i.line) for i in loaded.issues if i.severity == "error"] == [
+        (str(second), 1),
+        (str(second), 2),
+    ]
+    with pytest.raises(DuplicateToolError) as caught:
+        read_catalog(first, second, strict=True)
+    assert (caught.value.path, caught.value.line) == (str(second), 1)
+
+
+def test_names_that_collide_cost_one_tool_and_not_the_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(naming, "_digest", lambda *parts: "0" * 16)
+    records = [
+        tool("x.y", "1", server="s", id="148589"),
+        tool("x.y", "2", server="s", id="754351"),
+        tool("x y", "3", server="s"),
+        tool("fine"),
+    ]
+    loaded = read_catalog(write(tmp_path / "catalog.jsonl", *records))
+    assert [t.description for t in loaded.catalog.values()] == ["", "1"]
+    assert brief(loaded) == [(2, "error", "x.y"), (3, "error", "x y")]
 
 
 def test_a_tool_with_the_name_of_a_built_in_one_is_offered_under_another(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_the_last_of_repeated_keys_counts_and_is_the_one_with_a_line() -> None:
     parsed = JsonReader("f").parse('{"a": 1,\n"a": 2}')
     assert parsed.value == {"a": 2}
     assert parsed.line_of(("a",)) == 2
-    assert parsed.repeated == {id(parsed.value): (parsed.value, "a")}
+    assert parsed.flaws == {id(parsed.value): (parsed.value, "the key 'a' stands twice in one object.")}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1,]", "nul", "1 2", "{'a': 1}", '"\x01"'])

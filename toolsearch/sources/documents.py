@@ -11,7 +11,7 @@ from typing import Any
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path as ValuePath
-from toolsearch.sources.json_text import JsonReader, RepeatedKeys
+from toolsearch.sources.json_text import Flaws, JsonReader
 
 STANDARD_INPUT = "-"
 JSON_LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -25,13 +25,13 @@ class Document:
     Attributes:
         value: None where `error` says why.
         line_of: The line, from 1, that the part at a path of keys and positions starts on.
-        repeated: By the `id` of a dict, the dict and a key that stands twice in it.
+        flaws: Objects within `value` that make what they are in unusable.
         error: None for a value.
     """
 
     value: Any
     line_of: Callable[[ValuePath], int]
-    repeated: RepeatedKeys = field(default_factory=dict)
+    flaws: Flaws = field(default_factory=dict)
     error: str | None = None
 
 
@@ -55,7 +55,7 @@ def read_documents(path: str) -> Iterator[Document]:
     if suffix in YAML_SUFFIXES or (suffix != ".json" and text.lstrip()[0] not in "[{"):
         from toolsearch.sources.yaml_text import parse_yaml
 
-        yield from (Document(part.value, part.line_of, part.repeated) for part in parse_yaml(path, text))
+        yield from (Document(part.value, part.line_of, part.flaws) for part in parse_yaml(path, text))
         return
     try:
         parsed = JsonReader(path).parse(text)
@@ -64,7 +64,7 @@ def read_documents(path: str) -> Iterator[Document]:
             raise
         yield from _json_lines(path, data)
         return
-    yield Document(parsed.value, parsed.line_of, parsed.repeated)
+    yield Document(parsed.value, parsed.line_of, parsed.flaws)
 
 
 def _json_lines(path: str, data: bytes) -> Iterator[Document]:
@@ -83,7 +83,7 @@ def _json_lines(path: str, data: bytes) -> Iterator[Document]:
         except CatalogFileError as exc:
             yield Document(None, line_of, error=exc.reason)
         else:
-            yield Document(parsed.value, line_of, parsed.repeated)
+            yield Document(parsed.value, line_of, parsed.flaws)
 
 
 def _first_line_is_json(path: str, text: str) -> bool:

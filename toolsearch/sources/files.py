@@ -12,10 +12,10 @@ from toolsearch.exceptions import CatalogFileError, DefinitionError, DuplicateTo
 from toolsearch.formats import Entry, read_entries
 from toolsearch.formats.detect import Path as ValuePath
 from toolsearch.naming import RESERVED_NAMES
-from toolsearch.sources.documents import STANDARD_INPUT, Document, read_documents
+from toolsearch.sources.documents import Document, read_documents
+from toolsearch.sources.folders import catalog_files
 from toolsearch.tools import Tool
 
-SUFFIXES = frozenset({".json", ".jsonl", ".ndjson", ".yaml", ".yml"})
 Severity: TypeAlias = Literal["error", "mended", "duplicate"]
 
 
@@ -26,7 +26,7 @@ class LoadIssue:
     Attributes:
         path: The file; ``-`` is standard input.
         line: Where the definition starts, from 1; None where the file has no lines to speak of.
-        tool: The tool's raw name, or where it stands if it has none.
+        tool: The tool's raw name, or where it stands if it has none; empty for what concerns no single tool.
         severity: ``error``, left out of the catalog; ``mended``, in the catalog with a change; ``duplicate``,
             left out because the same definition is there already.
         reason: A sentence for people.
@@ -40,7 +40,8 @@ class LoadIssue:
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: {self.severity}: tool {self.tool!r}: {self.reason}"
+        about = f"tool {self.tool!r}: " if self.tool else ""
+        return f"{where}: {self.severity}: {about}{self.reason}"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class LoadedCatalog:
     Attributes:
         catalog: Every tool that can be used.
         issues: In the order of files and lines.
-        n_read: Definitions found, good or bad; `catalog` and the issues that are no ``mended`` add up to it.
+        n_read: Definitions and unreadable places found; `catalog` and the issues that are no ``mended``
+            add up to it.
     """
 
     catalog: Catalog
@@ -73,7 +75,9 @@ class FileSource:
         return read_catalog(*self.paths, strict=True, source=self.source).catalog.values()
 
 
-def read_catalog(*paths: Path | str, strict: bool = False, source: str | None = None) -> LoadedCatalog:
+def read_catalog(
+    *paths: Path | str, strict: bool = False, source: str | None = None, keep_going: bool = False
+) -> LoadedCatalog:
     """The tools of files and folders, with everything that was wrong or changed named beside them.
 
     A folder stands for its ``.json``, ``.jsonl``, ``.ndjson``, ``.yaml`` and ``.yml`` files at any depth,
@@ -83,18 +87,27 @@ def read_catalog(*paths: Path | str, strict: bool = False, source: str | None = 
     One bad definition is reported and left out. A definition that is there already is reported and kept
     once. Different definitions that share a source and raw name are told apart by the ids that they
     state, all of them, so that no name depends on the order of files; without such ids the first stays
-    and the others are errors.
+    and the others are errors. With `keep_going` so is a file that cannot be read.
 
     Raises:
-        CatalogFileError: a file that cannot be read at all. With `strict`, also a file in which one line
-            is broken.
-        DefinitionError: with `strict`, for the first definition that is not usable as it stands; a
-            mended one is usable.
+        CatalogFileError: a path that is not there, a folder without catalog files, or, unless `keep_going`,
+            a file that cannot be read at all. With `strict`, also a file in which one line is broken and
+            a folder of which a part cannot be read.
+        DefinitionError: with `strict`, for the first definition that is not usable as it stands, with
+            its file and line; a mended one is usable.
     """
     reading = _Reading(strict=strict, source=source or "")
     for path in paths:
-        for file in _files(path):
-            reading.read(file)
+        for file in catalog_files(path):
+            if isinstance(file, CatalogFileError):
+                reading.unreadable(file)
+                continue
+            try:
+                reading.read(file)
+            except CatalogFileError as exc:
+                if not keep_going:
+                    raise
+                reading.unreadable(exc)
     return reading.finished()
 
 
@@ -131,40 +144,35 @@ class _Reading:
     def read(self, path: str) -> None:
         for document in read_documents(path):
             if document.error is not None:
-                self._broken(path, document, document.error)
+                self.unreadable(CatalogFileError(path, document.error, line=document.line_of(())))
                 continue
             for entry in read_entries(document.value, source=self.source):
                 self._take(path, document, entry)
 
     def finished(self) -> LoadedCatalog:
-        namesakes: dict[str, list[_Placed]] = {}
-        for placed in self.placed:
-            namesakes.setdefault(placed.tool.name, []).append(placed)
-        kept = [
-            tool
-            for group in namesakes.values()
-            for tool in ([group[0].tool] if len(group) == 1 else self._told_apart(group))
-        ]
+        apart = [placed for group in _namesakes(self.placed) for placed in self._told_apart(group)]
+        # An id may make a name that another tool had from the start.
+        kept = [self._first(group).tool for group in _namesakes(apart)]
         issues = tuple(issue for _, issue in sorted(self.issues, key=lambda numbered: numbered[0]))
         return LoadedCatalog(Catalog(kept), issues, self.n_read)
 
-    def _broken(self, path: str, document: Document, reason: str) -> None:
-        line = document.line_of(())
+    def unreadable(self, error: CatalogFileError) -> None:
+        """Report a part of what was to be read that cannot be."""
         if self.strict:
-            raise CatalogFileError(path, reason, line=line)
+            raise error
         self.n_read += 1
-        self.issues.append((self.n_read, LoadIssue(path, line, "", "error", reason)))
+        self.issues.append((self.n_read, LoadIssue(str(error.path), error.line, "", "error", error.reason)))
 
     def _take(self, path: str, document: Document, entry: Entry) -> None:
         self.n_read += 1
         tool = entry.tool
-        repeated = document.repeated and _repeated_key(document, entry.path)
-        if isinstance(tool, Tool) and repeated:
-            tool = DefinitionError(tool.raw_name, f"the key {repeated!r} stands twice in one object.")
+        flaw = document.flaws and _flaw(document, entry.path)
+        if flaw:
+            tool = DefinitionError(tool.raw_name if isinstance(tool, Tool) else tool.tool, flaw)
         if isinstance(tool, DefinitionError):
-            if self.strict:
-                raise tool
             line = document.line_of(entry.path)
+            if self.strict:
+                raise tool.at(path, line)
             self.issues.append((self.n_read, LoadIssue(path, line, tool.tool, "error", tool.reason)))
             return
         placed = _Placed(tool, self.n_read, path, document, entry.path)
@@ -177,37 +185,49 @@ class _Reading:
             )
         self.placed.append(placed)
 
-    def _told_apart(self, group: Sequence[_Placed]) -> Iterator[Tool]:
-        """The tools to keep of several that share a public name."""
-        first_of: dict[str | None, _Placed] = {}
+    def _told_apart(self, group: Sequence[_Placed]) -> Iterator[_Placed]:
+        """Those to keep of tools that share a public name, under names of their own if they state ids."""
+        by_id: dict[str | None, list[_Placed]] = {}
         for placed in group:
-            first = first_of.setdefault(placed.stated_id, placed)
-            if first is placed:
-                continue
+            by_id.setdefault(placed.stated_id, []).append(placed)
+        for stated_id, same in by_id.items():
+            first = self._first(same)
+            if len(by_id) > 1 and stated_id is not None and first.tool.id != stated_id:
+                first.tool = replace(first.tool, id=stated_id)
+                self._report(
+                    first, "mended", f"shares its name, told apart by its id as {first.tool.name!r}."
+                )
+            yield first
+
+    def _first(self, group: Sequence[_Placed]) -> _Placed:
+        """The first of tools that share a public name; the others are reported."""
+        first, *others = sorted(group, key=lambda placed: placed.order)
+        for placed in others:
             if _same_definition(first.tool, placed.tool):
                 self._report(
                     placed, "duplicate", f"the same definition as at {first.path}:{first.line}, kept once."
                 )
                 continue
-            if self.strict:
-                raise DuplicateToolError((placed.tool.name,))
-            self._report(
-                placed,
-                "error",
+            reason = (
                 f"another definition than at {first.path}:{first.line}, under the same name and source. "
-                "Give each its own server or id.",
+                "Give each its own server or id."
             )
-        for stated_id, placed in first_of.items():
-            if len(first_of) == 1 or stated_id is None:
-                yield placed.tool
-                continue
-            tool = replace(placed.tool, id=stated_id)
-            self._report(placed, "mended", f"shares its name, told apart by its id as {tool.name!r}.")
-            yield tool
+            if self.strict:
+                raise DuplicateToolError((placed.tool.name,), reason).at(placed.path, placed.line)
+            self._report(placed, "error", reason)
+        return first
 
     def _report(self, placed: _Placed, severity: Severity, reason: str) -> None:
         issue = LoadIssue(placed.path, placed.line, placed.tool.raw_name, severity, reason)
         self.issues.append((placed.order, issue))
+
+
+def _namesakes(tools: Iterable[_Placed]) -> Iterable[list[_Placed]]:
+    """Tools that share a public name, together."""
+    groups: dict[str, list[_Placed]] = {}
+    for placed in tools:
+        groups.setdefault(placed.tool.name, []).append(placed)
+    return groups.values()
 
 
 def _same_definition(one: Tool, other: Tool) -> bool:
@@ -215,30 +235,18 @@ def _same_definition(one: Tool, other: Tool) -> bool:
     return replace(one, meta={}) == replace(other, meta={})
 
 
-def _repeated_key(document: Document, path: ValuePath) -> str | None:
-    """A key that stands twice in the part of the document at `path`, or in what it stands in."""
+def _flaw(document: Document, path: ValuePath) -> str | None:
+    """What makes the part of the document at `path` unusable, or what it stands in."""
     value = document.value
     for step in path:
-        if id(value) in document.repeated:
-            return document.repeated[id(value)][1]
+        if id(value) in document.flaws:
+            return document.flaws[id(value)][1]
         value = value[step]
     todo = [value]
     while todo:
         part = todo.pop()
-        if id(part) in document.repeated:
-            return document.repeated[id(part)][1]
+        if id(part) in document.flaws:
+            return document.flaws[id(part)][1]
         if isinstance(part, dict | list):
             todo.extend(part.values() if isinstance(part, dict) else part)
     return None
-
-
-def _files(path: Path | str) -> Iterator[str]:
-    if str(path) == STANDARD_INPUT or not Path(path).is_dir():
-        yield str(path)
-        return
-    found = sorted(
-        file for file in Path(path).rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file()
-    )
-    if not found:
-        raise CatalogFileError(path, f"the folder holds no {', '.join(sorted(SUFFIXES))} file")
-    yield from map(str, found)

@@ -12,7 +12,7 @@ import yaml
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path
 from toolsearch.schema.keywords import MAX_INTEGER_BITS
-from toolsearch.sources.json_text import RepeatedKeys, as_int
+from toolsearch.sources.json_text import Flaws, as_int
 
 MAX_EXPANDED = 5_000_000
 """Values that the aliases of one document may expand to."""
@@ -24,12 +24,12 @@ class ParsedYaml:
 
     Attributes:
         value: Mappings have string keys, written as in the text.
-        repeated: By the `id` of a dict, the dict and a key that stands twice in it; the last value counts.
+        flaws: Mappings with a key that stands twice, whose last value counts.
     """
 
     value: Any
     root: yaml.Node
-    repeated: RepeatedKeys
+    flaws: Flaws
 
     def line_of(self, path: Path) -> int:
         """The line, from 1, that the value at a path of keys and positions starts on."""
@@ -56,10 +56,10 @@ def parse_yaml(path: str, text: str) -> Iterator[ParsedYaml]:
         while loader.check_node():
             root = loader.get_node()
             _refuse_expansion(root)
-            loader.repeated = {}
+            loader.flaws = {}
             value = loader.construct_document(root)
             if value is not None:
-                yield ParsedYaml(value, root, loader.repeated)
+                yield ParsedYaml(value, root, loader.flaws)
     except yaml.YAMLError as exc:
         mark = getattr(exc, "problem_mark", None)
         reason = getattr(exc, "problem", None) or getattr(exc, "reason", None) or str(exc)
@@ -72,7 +72,7 @@ def parse_yaml(path: str, text: str) -> Iterator[ParsedYaml]:
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
-    repeated: RepeatedKeys
+    flaws: Flaws
 
     def construct_json_mapping(self, node: yaml.MappingNode) -> Iterator[dict[str, Any]]:
         value: dict[str, Any] = {}
@@ -88,7 +88,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                 )
             key = key_node.value
             if key in seen and id(key_node) in own:
-                self.repeated[id(value)] = (value, key)
+                self.flaws[id(value)] = (value, f"the key {key!r:.60} stands twice in one object.")
             if id(key_node) in own:
                 seen.add(key)
             value[key] = self.construct_object(value_node)
