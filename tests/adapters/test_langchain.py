@@ -315,12 +315,6 @@ def test_a_tool_that_other_middleware_takes_away_stays_away() -> None:
     assert model.offered[1] == ["tool_search", "now", "who_asks"]
 
 
-def test_a_tool_without_a_call_says_so() -> None:
-    model = Scripted.of(search("far"), ("far", {}), "No.")
-    messages = invoke(agent_of(model, hidden([Tool(raw_name="far", description="Far away.")])), "Look.")
-    assert results(messages)[1] == "There is nothing that runs 'far'."
-
-
 def test_tools_under_names_of_servers_keep_them() -> None:
     @langchain_tool("mail__send__now")
     def send() -> str:
@@ -348,6 +342,8 @@ def test_what_cannot_be_offered_is_refused_at_once() -> None:
         hidden([Spaced()])
     with pytest.raises(ReservedNameError):
         hidden([mine])
+    with pytest.raises(DefinitionError, match="no `call`"):
+        hidden([Tool(raw_name="far", description="Far away.")])
     with pytest.raises(UnknownToolError):
         hidden(pinned=("no_such",))
     with pytest.raises(ReservedNameError):

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypeAlias, Unpack
 
-from toolsearch.adapters.passed import PassedTool, passed_tool, refusal
+from toolsearch.adapters.passed import PassedTool, passed_tool, refusal, required_call
 from toolsearch.catalog import Catalog
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import SEARCH_TOOL
@@ -94,7 +94,7 @@ class ToolSearchMiddleware(AgentMiddleware[ToolSearchState, Any, Any]):
             settings: The attributes of `DiscoverySettings`, such as `pinned`.
 
         Raises:
-            DefinitionError: a tool that cannot be searched for, or two with one name.
+            DefinitionError: a tool that cannot be searched for, or run, or two with one name.
             UnknownToolError, ToolLimitError, ValueError: as `ToolSearchAdvisor`.
         """
         super().__init__()
@@ -221,7 +221,7 @@ class _OurTool(BaseTool):
 
     response_format: Any = "content_and_artifact"
     handle_tool_error: Any = True
-    ours: Any
+    call_ours: Any
     context: Any
 
     @classmethod
@@ -232,7 +232,7 @@ class _OurTool(BaseTool):
             args_schema=tool.input_schema,
             return_direct=tool.return_direct,
             tags=list(tool.tags) or None,
-            ours=tool,
+            call_ours=required_call(tool),
             context=context or ToolContext(),
         )
 
@@ -240,10 +240,8 @@ class _OurTool(BaseTool):
         return asyncio.run(self._arun(**arguments))
 
     async def _arun(self, **arguments: Any) -> Any:
-        if self.ours.call is None:
-            raise ToolException(f"There is nothing that runs {self.name!r}.")
         try:
-            value = await self.ours.call(arguments, self.context)
+            value = await self.call_ours(arguments, self.context)
             if isinstance(value, Command):
                 return value, None
             result = to_result(value, tool=self.name)

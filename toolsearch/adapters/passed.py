@@ -11,7 +11,7 @@ from toolsearch.exceptions import DefinitionError
 from toolsearch.formats import format_named
 from toolsearch.messages import AssistantMessage, ToolCall, ToolResult
 from toolsearch.naming import PUBLIC_NAME, SEPARATOR, public_name
-from toolsearch.tools import JsonObject, Tool
+from toolsearch.tools import JsonObject, Tool, ToolInvocation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,3 +47,14 @@ def refusal(name: str, offered: Sequence[Tool]) -> ToolResult | None:
     """What the model is told if it calls `name`, which is not among `offered`; None if it is."""
     asked = AssistantMessage(content=(ToolCall(id="call", name=name),))
     return plan_calls(asked, offered).calls[0].refusal
+
+
+def required_call(tool: Tool) -> ToolInvocation:
+    """The `call` of a tool that somebody else's loop is to run.
+
+    Raises:
+        DefinitionError: it has none.
+    """
+    if tool.call is None:
+        raise DefinitionError(tool.name, "it has no `call`, so the agent could not run it. Give it one.")
+    return tool.call
