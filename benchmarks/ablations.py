@@ -160,10 +160,10 @@ def nothing_fits(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> 
     del datasets
     demo = load_named("demo", DEFAULT_DATA)
     report = evaluate(make_retriever("hybrid", demo.catalog, embedder), demo)
+    asked = [outcome for outcome in report.outcomes if not outcome.error]
     sides = [
         np.array(
-            [o.confidence for o in report.outcomes if bool(o.query.gold) is served and not o.error],
-            dtype=np.float64,
+            [1.0 if o.confidence is None else o.confidence for o in asked if bool(o.query.gold) is served]
         )
         for served in (False, True)
     ]
@@ -171,7 +171,8 @@ def nothing_fits(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> 
         "title": "When nothing fits",
         "text": (
             f"On the demo set: of {len(sides[0])} requests that nothing serves and {len(sides[1])} that some "
-            "tool does, the share that is told that nothing fits when the confidence is below a threshold. "
+            "tool does, the share that is told that nothing fits when the confidence is below a threshold. A "
+            "request that the encoder cannot read is never told so. "
             f"The default threshold is {NOTHING_FITS_BELOW}."
         ),
         "columns": ["threshold", "of those that nothing serves", "of the others"],

@@ -107,23 +107,34 @@ def test_queries_without_gold_count_for_abstention_only() -> None:
         "answerable": 2,
         "unanswerable": 2,
         "auroc": (1 + 0.5 + 0.5 + 0) / 4,
+        "unjudged": 0,
         "abstained": 0.5,
         "false_alarms": 0.5,
     }
 
 
 class Sure(Scripted):
-    """States its confidence, which falls with the length of the query, while its best scores are level."""
+    """States a confidence that falls with the length of the query, but none for long ones."""
 
     def search(self, request: SearchRequest) -> SearchResult:
-        return replace(super().search(request), confidence=1 / len(request.queries[0]))
+        (text,) = request.queries
+        return replace(super().search(request), confidence=1 / len(text) if len(text) < 6 else None)
 
 
-def test_a_stated_confidence_counts_before_the_best_score() -> None:
-    data = dataset(query("one", "a"), query("sing"), query("to", "b"))
-    abstention = evaluate(Sure({"one": "a", "sing": "b", "to": "b"}), data).abstention
+def test_stated_confidences_count_and_not_the_best_scores_beside_them() -> None:
+    """Best scores are level; the query without a confidence is in no pair."""
+    data = dataset(query("one", "a"), query("sing"), query("to", "b"), query("unsure", "c"))
+    abstention = evaluate(Sure({"one": "a", "sing": "b", "to": "b", "unsure": "c"}), data).abstention
     assert abstention is not None
-    assert abstention.auroc == 1.0
+    assert (abstention.auroc, abstention.unjudged, abstention.answerable) == (1.0, 1, 3)
+
+
+def test_a_saved_run_has_no_auroc() -> None:
+    abstention = score_run(
+        {"q/one": ["set:a"], "q/sing": ["set:b"]}, dataset(query("one", "a"), query("sing"))
+    ).abstention
+    assert abstention is not None
+    assert (abstention.auroc, abstention.unjudged) == (None, 0)
 
 
 def test_means_by_kind() -> None:

@@ -38,8 +38,8 @@ class QueryOutcome:
 
     Attributes:
         ranked: Ids of the data set, best first, as deep as was asked for.
-        confidence: That of the search, or the score of its best hit; -inf where it found nothing, None where
-            it is not known.
+        confidence: As the search states it; None where it does not.
+        best_score: Score of the best hit; -inf where the search found nothing, None where it is not known.
         took_ms: Wall time of the search, embedding of the query included; None where it is not known.
         nothing_fits: The search said that no tool fits.
         error: Why the query could not be answered as asked; empty if it was. Errors are in no mean.
@@ -48,6 +48,7 @@ class QueryOutcome:
     query: BenchQuery
     ranked: tuple[str, ...] = ()
     confidence: float | None = None
+    best_score: float | None = None
     took_ms: float | None = None
     nothing_fits: bool = False
     error: str = ""
@@ -69,7 +70,9 @@ class Abstention:
     """How well "nothing fits" is told from a query that tools of the catalog answer.
 
     Attributes:
-        auroc: Of the confidence, see `metrics.auroc`; None where it is not known.
+        auroc: See `metrics.auroc`; of the stated confidences, or of the best scores where no search states
+            one; None where neither is known.
+        unjudged: Queries without a stated confidence where others have one; they are not in the AUROC.
         abstained: Share of the unanswerable queries that were told that nothing fits.
         false_alarms: Share of the answerable queries that were.
     """
@@ -77,6 +80,7 @@ class Abstention:
     answerable: int
     unanswerable: int
     auroc: float | None
+    unjudged: int
     abstained: float
     false_alarms: float
 
@@ -157,14 +161,14 @@ class EvaluationReport:
         empty = [o for o in asked if not o.query.gold]
         if not empty or not self.scored:
             return None
-        confidences = [
-            [o.confidence for o in side if o.confidence is not None] for side in (self.scored, empty)
-        ]
-        known = len(confidences[0]) == len(self.scored) and len(confidences[1]) == len(empty)
+        stated = [[o.confidence for o in side if o.confidence is not None] for side in (self.scored, empty)]
+        best = [[o.best_score for o in side if o.best_score is not None] for side in (self.scored, empty)]
+        basis = stated if any(stated) else best
         return Abstention(
             answerable=len(self.scored),
             unanswerable=len(empty),
-            auroc=metrics.auroc(*confidences) if known else None,
+            auroc=metrics.auroc(*basis) if all(basis) else None,
+            unjudged=len(self.scored) + len(empty) - sum(map(len, stated)) if any(stated) else 0,
             abstained=metrics.mean(o.nothing_fits for o in empty),
             false_alarms=metrics.mean(o.nothing_fits for o in self.scored),
         )
@@ -204,6 +208,7 @@ class EvaluationReport:
                 "answerable": self.abstention.answerable,
                 "unanswerable": self.abstention.unanswerable,
                 "auroc": _rounded(self.abstention.auroc, 6),
+                "unjudged": self.abstention.unjudged,
                 "abstained": round(self.abstention.abstained, 6),
                 "false_alarms": round(self.abstention.false_alarms, 6),
             }

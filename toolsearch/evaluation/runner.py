@@ -123,17 +123,11 @@ def _ask(retriever: Retriever, dataset: Dataset, query: BenchQuery, depth: int) 
     return QueryOutcome(
         query,
         ranked=tuple(dataset.id_of[name] for name in result.names),
-        confidence=_confidence(result),
+        confidence=result.confidence,
+        best_score=result.hits[0].score if result.hits else -math.inf,
         took_ms=took_ms,
         nothing_fits=result.nothing_fits,
     )
-
-
-def _confidence(result: SearchResult) -> float:
-    """What the search says of its confidence, or else its best score; -inf where it found nothing."""
-    if result.confidence is not None:
-        return result.confidence
-    return result.hits[0].score if result.hits else -math.inf
 
 
 def _fault(result: SearchResult, dataset: Dataset, depth: int) -> str:
