@@ -44,6 +44,21 @@ def test_what_reading_found_is_passed_on_with_file_and_line(tmp_path: Path) -> N
     assert findings[0].message.startswith(f"{path}:2: ")
 
 
+def test_a_file_that_cannot_be_read_is_an_error_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"name": "a", "description": "Adds two numbers up."}]')
+    (tmp_path / "b.json").write_text('[{"name": "b",')
+    loaded = read_catalog(tmp_path, keep_going=True)
+    (finding,) = lint_catalog(loaded.catalog, issues=loaded.issues)
+    assert (finding.severity, finding.code, finding.tool) == ("error", "file-unreadable", "")
+    assert finding.message.startswith(f"{tmp_path / 'b.json'}:1: not JSON")
+
+
+def test_a_megabyte_of_description_is_a_warning() -> None:
+    """(E164)"""
+    tool = Tool(raw_name="a", description="Adds two numbers up. " * 50_000)
+    assert "description-long" in {f.code for f in lint_catalog(Catalog([tool]))}
+
+
 def test_an_index_of_another_catalog_is_refused() -> None:
     embedder = HashingEmbedder()
     index = ToolIndex.build(Catalog([Tool(raw_name="a")]), embedder)

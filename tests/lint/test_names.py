@@ -1,3 +1,5 @@
+import pytest
+
 from toolsearch.catalog import Catalog
 from toolsearch.lint.names import check_names
 from toolsearch.tools import Tool
@@ -27,6 +29,21 @@ def test_a_name_that_only_its_source_makes_too_long_is_a_remark() -> None:
     (finding,) = check_names(catalog)
     assert (finding.code, finding.severity) == ("name-too-long", "info")
     assert "68 characters" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        (Tool(raw_name="github__create_issue"), "'github__create_issue' could be taken for another name"),
+        (Tool(raw_name="run", source="my__server"), "'run' of 'my__server' could be taken for another name"),
+        (Tool(raw_name="run", source="café"), "'run' of 'café' could be taken for another name"),
+        (Tool(raw_name="run_0123456789abcdef"), "'run_0123456789abcdef' could be taken for another name"),
+        (Tool(raw_name="run", id="set:run~2"), "'run' needs its id 'set:run~2'"),
+    ],
+)
+def test_every_name_that_is_offered_otherwise_is_at_least_a_remark(tool: Tool, said: str) -> None:
+    assert tool.name not in {tool.raw_name, f"{tool.source}__{tool.raw_name}"}
+    assert found(tool) == [("name-changed", f"{said}, offered as {tool.name!r}.")]
 
 
 def test_a_name_in_several_sources_is_a_remark() -> None:

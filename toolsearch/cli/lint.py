@@ -38,7 +38,7 @@ def lint(
     from toolsearch.lint import lint_catalog
     from toolsearch.sources.files import read_catalog
 
-    loaded = read_catalog(*catalog, source=source or None)
+    loaded = read_catalog(*catalog, source=source or None, keep_going=True)
     chosen = open_embedder(embedder, cache=not no_cache).embedder
     with progress_bar("Embedding") as progress:
         index = ToolIndex.build(loaded.catalog, chosen, progress=progress)
@@ -67,7 +67,8 @@ def _show(findings: tuple[Finding, ...], *, every: bool) -> None:
         shown = group if every else group[:FINDINGS_SHOWN]
         show(f"{severity}: {code} ({len(group):,})")
         for finding in shown:
-            show(printable(f"  {finding.tool}: {finding.message}"))
+            about = f"{finding.tool}: " if finding.tool else ""
+            show(printable(f"  {about}{finding.message}"))
         if len(shown) < len(group):
             show(f"  and {len(group) - len(shown):,} more; --all shows them")
         show(f"  Hint: {group[0].hint}")

@@ -19,7 +19,8 @@ class Finding:
 
     Attributes:
         code: Of the rule, such as ``near-duplicate``; stable between releases.
-        tool: Its public name; the raw name where no tool came of the definition.
+        tool: Its public name; the raw name or place where no tool came of the definition; empty where
+            it is about a file.
         message: What was found, in a sentence.
         hint: What to do about it.
     """

@@ -22,6 +22,7 @@ from toolsearch.sources.files import LoadIssue
 from toolsearch.tools import Tool
 
 RULES: tuple[Rule, ...] = (
+    load_issues.FILE_UNREADABLE,
     load_issues.DEFINITION_UNUSABLE,
     load_issues.DEFINITION_MENDED,
     load_issues.DEFINITION_REPEATED,
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     names.NAME_COLLISION,
     names.NAME_REFUSED,
     names.NAME_TOO_LONG,
+    names.NAME_CHANGED,
     names.NAME_SHARED,
     descriptions.DESCRIPTION_MISSING,
     descriptions.DESCRIPTION_SHORT,

@@ -13,6 +13,12 @@ DEFINITION_UNUSABLE = Rule(
     title="a definition that cannot be used",
     hint="Correct it; until then the tool is left out of the catalog.",
 )
+FILE_UNREADABLE = Rule(
+    code="file-unreadable",
+    severity="error",
+    title="a file, or a part of one, that cannot be read",
+    hint="Correct it; until then what it holds is not in the catalog.",
+)
 DEFINITION_MENDED = Rule(
     code="definition-mended",
     severity="warning",
@@ -33,4 +39,5 @@ def load_findings(issues: Iterable[LoadIssue]) -> Iterator[Finding]:
     """A finding for each issue, with the file and line that it is about."""
     for issue in issues:
         where = issue.path if issue.line is None else f"{issue.path}:{issue.line}"
-        yield _RULES[issue.severity].finding(issue.tool, f"{where}: {issue.reason}")
+        rule = _RULES[issue.severity] if issue.tool else FILE_UNREADABLE
+        yield rule.finding(issue.tool, f"{where}: {issue.reason}")

@@ -27,6 +27,13 @@ NAME_TOO_LONG = Rule(
     title="a name that is too long with its source before it",
     hint=f"Shorten the name or the source to {MAX_LENGTH - len(SEPARATOR)} characters together.",
 )
+NAME_CHANGED = Rule(
+    code="name-changed",
+    severity="info",
+    title="a name that is offered with a digest behind it",
+    hint=f"Nothing, if it reads well enough; else rename it, or name the source apart from the tool: "
+    f"{SEPARATOR!r} stands between the two.",
+)
 NAME_SHARED = Rule(
     code="name-shared",
     severity="info",
@@ -75,3 +82,8 @@ def _rewritten(tool: Tool) -> Iterator[Finding]:
     elif tool.source and whole > MAX_LENGTH:
         problem = f"{tool.raw_name!r} has {whole} characters with its source"
         yield NAME_TOO_LONG.finding(tool.name, f"{problem}, {offered}")
+    elif tool.id:
+        yield NAME_CHANGED.finding(tool.name, f"{tool.raw_name!r} needs its id {tool.id!r:.60}, {offered}")
+    elif tool.name not in {tool.raw_name, f"{tool.source}{SEPARATOR}{tool.raw_name}"}:
+        said = repr(tool.raw_name) + (f" of {tool.source!r:.60}" if tool.source else "")
+        yield NAME_CHANGED.finding(tool.name, f"{said} could be taken for another name, {offered}")
