@@ -99,6 +99,38 @@ def test_convert_writes_a_file_and_nothing_to_standard_output(
     assert {tool["name"] for tool in written} == set(read_catalog(catalog).catalog)
 
 
+def test_convert_says_that_an_mcp_list_belongs_to_one_server(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "shared.jsonl"
+    write(path, [{"name": "send", "server": server, "description": server} for server in ("a", "b")])
+    refused = run("catalog", "convert", path, "--to", "mcp")
+    assert (refused.code, refused.out) == (2, "")
+    assert "several servers share this name" in refused.err
+    assert "--server NAME" in refused.err
+    done = run("catalog", "convert", path, "--to", "mcp", "--server", "b")
+    assert [tool["description"] for tool in done.json["tools"]] == ["b"]
+    unknown = run("catalog", "convert", path, "--to", "mcp", "--server", "c")
+    assert (unknown.code, unknown.out) == (2, "")
+
+
+def test_lint_goes_on_behind_a_broken_file(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "good.jsonl", TOOLS)
+    (tmp_path / "broken.json").write_text("[{", encoding="utf-8")
+    done = run("lint", tmp_path)
+    assert done.code == 1
+    assert "error: file-unreadable (1)" in done.out
+    assert f"  {tmp_path / 'broken.json'}:1: not JSON" in done.out
+    assert "4 tools: 1 error" in done.out
+    assert run("index", "build", tmp_path, "-o", tmp_path / "index").code == 2
+
+
+def test_a_strict_build_names_file_line_and_place(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    write(path, [*TOOLS, {"name": None}])
+    done = run("index", "build", path, "-o", tmp_path / "index", "--strict")
+    assert done.code == 2
+    assert f"{path}:5: Tool 'the definition': a tool needs a name" in done.err
+
+
 def test_a_missing_catalog_is_bad_input(run: Run, tmp_path: Path) -> None:
     for command in (("lint",), ("tokens",), ("catalog", "convert", "--to", "mcp")):
         done = run(*command, tmp_path / "none.json")

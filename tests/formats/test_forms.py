@@ -251,8 +251,10 @@ def test_mcp_writes_raw_names() -> None:
 
 
 def test_mcp_refuses_to_write_one_name_twice() -> None:
-    with pytest.raises(DuplicateToolError):
+    with pytest.raises(DuplicateToolError, match="several servers share this name"):
         write_tools([replace(PLAIN, source="a"), replace(PLAIN, source="b")], "mcp")
+    with pytest.raises(DuplicateToolError, match="has each name once"):
+        write_tools([replace(PLAIN, id="a"), replace(PLAIN, id="b")], "mcp")
 
 
 @pytest.mark.parametrize("form", sorted(FORMATS.keys() - {"own"}))

@@ -54,22 +54,32 @@ def issue_json(issue: LoadIssue) -> dict[str, Any]:
 @group.command("convert", epilog=EXIT_CODES)
 def convert(
     catalog: CatalogFiles,
+    *,
     to: Annotated[CatalogForm, typer.Option("--to", help="The form to write.", show_default=False)],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output."),
     ] = None,
+    server: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only tools of these servers.")
+    ] = None,
     strict: Strict = False,
     source: Source = "",
 ) -> None:
-    """Write the tools of catalogs in another form, as JSON."""
+    """Write the tools of catalogs in another form, as JSON.
+
+    A list in the form of MCP belongs to one server; choose it with --server where there are several.
+    """
     from toolsearch.formats import write_tools
 
     loaded = load_catalog(catalog, strict=strict, source=source)
-    written = write_tools(loaded.catalog.values(), to.format_name)
+    tools = [tool for tool in loaded.catalog.values() if not server or tool.source in server]
+    if not tools:
+        raise typer.BadParameter(f"no tool is of {', '.join(server or ())}.", param_hint="--server")
+    written = write_tools(tools, to.format_name)
     if output is None:
         show_json(written)
         return
     text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
     output.write_text(text, encoding="utf-8", errors="backslashreplace")
-    say(f"{output}: {counted(len(loaded.catalog), 'tool')}.")
+    say(f"{output}: {counted(len(tools), 'tool')}.")

@@ -8,7 +8,6 @@ Source: https://modelcontextprotocol.io/specification/2025-11-25/server/tools
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from toolsearch.exceptions import DuplicateToolError
@@ -59,19 +58,26 @@ def _read(record: JsonObject, source: str) -> ToolReading:
     return reader.done(tool)
 
 
+_SEVERAL_SERVERS = (
+    "several servers share this name, and an MCP list belongs to one server. Write each server's tools by "
+    "themselves: toolsearch catalog convert --server NAME."
+)
+_ONE_SERVER = "an MCP list has each name once. Leave all but one of the tools of this name out."
+
+
 def _write(tools: Sequence[Tool]) -> JsonValue:
     """One server's list.
 
     Raises:
-        DuplicateToolError: tools of several sources share a raw name; write each source by itself.
+        DuplicateToolError: tools share a raw name, of several sources or of one.
     """
-    repeated = [name for name, n in Counter(tool.raw_name for tool in tools).items() if n > 1]
+    sources: dict[str, list[str]] = {}
+    for tool in tools:
+        sources.setdefault(tool.raw_name, []).append(tool.source)
+    repeated = tuple(name for name, named in sources.items() if len(named) > 1)
     if repeated:
-        raise DuplicateToolError(
-            tuple(repeated),
-            "several servers share this name, and an MCP list belongs to one server. Write each server's "
-            "tools by themselves: toolsearch catalog convert --server NAME.",
-        )
+        several = any(len(set(sources[name])) > 1 for name in repeated)
+        raise DuplicateToolError(repeated, _SEVERAL_SERVERS if several else _ONE_SERVER)
     return {"tools": [_record(tool) for tool in tools]}
 
 
