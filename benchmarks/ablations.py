@@ -23,11 +23,13 @@ from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder, make_embedder
+from benchmarks.machine import describe_machine
 from benchmarks.names import names
 from benchmarks.results import REFERENCE, RESULTS
 from toolsearch.document import render_document
 from toolsearch.evaluation import metrics
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
+from toolsearch.evaluation.report import measured_versions
 from toolsearch.evaluation.retrievers import make_retriever
 from toolsearch.evaluation.runner import evaluate
 from toolsearch.exceptions import EvaluationError, ToolSearchError
@@ -40,7 +42,7 @@ from toolsearch.tools import JsonObject, Tool
 TABLES_FOLDER = RESULTS / "tables"
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.43, 0.6, 0.8, 1.2, 2.0)
+WEIGHTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.15)
 MARGINS = (0.5, 0.6, 0.7, 0.8)
 FIXED = (3, 5, 7, 10)
 THRESHOLDS = (0.3, 0.5, 0.7, 0.9, 0.95)
@@ -99,6 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table = {
             **TABLES[name](datasets, embedder),
             "command": f"python -m benchmarks.ablations --table {name}",
+            "embedder": embedder.id,
+            "machine": describe_machine(),
+            "versions": measured_versions(),
+            "fingerprints": {dataset.name: dataset.catalog.fingerprint for dataset in datasets},
         }
         path = options.results / f"{name}.json"
         path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -111,21 +117,21 @@ def fusion(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonOb
     middle = float(np.median(np.concatenate([s.ceilings for s in scored])))
     rows = []
     for exponent in EXPONENTS:
-        scale = middle ** (exponent - 0.5)
+        scale = middle**exponent
         tried = {
             weight: _means(scored, partial(ScoredSet.fused, weight=weight * scale, exponent=exponent))
             for weight in WEIGHTS
         }
         best = max(tried, key=lambda weight: tried[weight]["ndcg@10"])
-        shown = WEIGHTS if exponent == 0.5 else (best,)
+        shown = WEIGHTS if exponent == 0 else (best,)
         rows += [[exponent, weight, *tried[weight].values()] for weight in shown]
     return {
         "title": "Weight and scale of the lexical channel",
         "text": (
             "The score is the cosine plus a weight times BM25 over a power of the most that the query could "
-            "reach. For each exponent the best weight is shown, for 0.5 all of them; weights of other "
-            "exponents are scaled so that the middle query weighs the same. The default is 0.5 and "
-            f"{LEXICAL_WEIGHT}."
+            "reach. For each exponent the best weight is shown, for 0, which is BM25 itself, all of them; "
+            "weights of other exponents are scaled so that the middle query weighs the same. The default is "
+            f"0 and {LEXICAL_WEIGHT}."
         ),
         "columns": ["exponent", "weight", "recall@1", "recall@5", "completeness@10", "NDCG@10"],
         "rows": rows,
@@ -185,8 +191,8 @@ def documents(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> Jso
     rows = []
     for name, compose in {**COMPOSITIONS, "the default": render_document}.items():
         scored = [score_set(dataset, embedder, compose) for dataset in datasets]
-        dense = _means(scored, partial(ScoredSet.fused, weight=0.0, exponent=0.5))
-        fused = _means(scored, partial(ScoredSet.fused, weight=LEXICAL_WEIGHT, exponent=0.5))
+        dense = _means(scored, partial(ScoredSet.fused, weight=0.0, exponent=0.0))
+        fused = _means(scored, partial(ScoredSet.fused, weight=LEXICAL_WEIGHT, exponent=0.0))
         rows.append([name, dense["recall@5"], dense["ndcg@10"], fused["recall@5"], fused["ndcg@10"]])
     return {
         "title": "What is embedded of a tool",
@@ -259,7 +265,7 @@ def _cut_figures(scored: Sequence[ScoredSet], keep: Callable[[Scores], int]) -> 
     per_set = []
     for one in scored:
         figures = []
-        for query, ids, scores in one.rankings(one.fused(LEXICAL_WEIGHT, 0.5)):
+        for query, ids, scores in one.rankings(one.fused(LEXICAL_WEIGHT, 0.0)):
             kept = ids[: keep(scores)]
             arguments = (kept, query.gold, len(kept))
             figures.append(

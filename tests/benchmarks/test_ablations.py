@@ -43,7 +43,7 @@ def embedder(tmp_path: Path) -> RememberingEmbedder:
 def test_fused_scores_are_those_of_the_searcher(embedder: RememberingEmbedder) -> None:
     """Oracle: the default searcher, names aside."""
     scored = score_set(DATASET, embedder)
-    fused = scored.fused(LEXICAL_WEIGHT, 0.5)
+    fused = scored.fused(LEXICAL_WEIGHT, 0.0)
     searcher = make_retriever("hybrid", DATASET.catalog, HashingEmbedder())
     assert [query.id for query in scored.queries] == ["q1", "q2"]
     for query, row in zip(scored.queries, fused, strict=True):

@@ -212,3 +212,13 @@ def test_an_empty_index_knows_no_name() -> None:
     assert len(names) == 0
     assert names.resolve("search") == []
     assert names.near("search") == []
+
+
+def test_a_public_name_comes_before_the_same_raw_name() -> None:
+    """Two tools of one source that share a raw name, or a local tool and one of a server."""
+    index = NameIndex.build(
+        ["add", "add", "add"], ["", "", "math"], ["add_0123456789abcdef", "add", "math__add"]
+    )
+    assert index.resolve("add")[0].row == 1
+    assert {match.row for match in index.resolve("add")} == {0, 1, 2}
+    assert [match.row for match in index.select(["add"]).matches] == [1]

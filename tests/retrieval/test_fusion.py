@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from toolsearch.index.lexical import LexicalScores
-from toolsearch.retrieval.fusion import DENSE_FLOOR, Channels, dense_weight, lexical_score
+from toolsearch.retrieval.fusion import DENSE_FLOOR, Channels, dense_weight
 
 
 def channels(dense: float, lexical: float, name: float, reads: float = 1.0) -> Channels:
@@ -15,24 +14,17 @@ def channels(dense: float, lexical: float, name: float, reads: float = 1.0) -> C
 
 
 def test_the_score_is_the_weighted_sum_of_the_channels() -> None:
-    assert channels(0.5, 2.0, 0.0).fused()[0] == pytest.approx(0.5 + 0.43 * 2.0)
-    assert channels(0.5, 2.0, 1.0).fused()[0] == pytest.approx(0.5 + 0.43 * 2.0 + 3.0)
+    assert channels(0.5, 2.0, 0.0).fused()[0] == pytest.approx(0.5 + 0.05 * 2.0)
+    assert channels(0.5, 2.0, 1.0).fused()[0] == pytest.approx(0.5 + 0.05 * 2.0 + 10.0)
 
 
 def test_a_named_tool_beats_the_best_content() -> None:
-    """Lexical scores stay under the root of the ceiling; ten rare words among 50,000 tools make about 10."""
-    named, other = channels(0.0, 0.0, 0.75).fused()[0], channels(1.0, 2.5, 0.0).fused()[0]
+    """A word that only one of 50,000 tools has makes at most 11.5; here are ten of them."""
+    named, other = channels(0.0, 0.0, 0.75).fused()[0], channels(1.0, 115.0, 0.0).fused()[0]
     assert named > other
 
 
 def test_the_cosine_counts_less_where_the_encoder_cannot_read() -> None:
     assert dense_weight(1.0) == 1.0
     assert dense_weight(0.0) == DENSE_FLOOR
-    assert channels(0.5, 1.0, 0.0, reads=0.0).content()[0] == pytest.approx(DENSE_FLOOR * 0.5 + 0.43)
-
-
-def test_the_lexical_score_is_bm25_over_the_root_of_its_ceiling() -> None:
-    scores = LexicalScores(raw=np.array([8.0, 0.0], dtype=np.float32), ceiling=16.0)
-    assert lexical_score(scores).tolist() == [2.0, 0.0]
-    nothing = LexicalScores(raw=np.zeros(2, dtype=np.float32), ceiling=0.0)
-    assert lexical_score(nothing).tolist() == [0.0, 0.0]
+    assert channels(0.5, 1.0, 0.0, reads=0.0).content()[0] == pytest.approx(DENSE_FLOOR * 0.5 + 0.05)

@@ -171,8 +171,7 @@ def test_hits_are_those_of_scoring_every_tool() -> None:
     index = over.index
     matrix = np.array([index.vectors.vector(row) for row in range(len(index))])
     for query in ("send a mail to the user", "search the build page", "list city events"):
-        scores = index.lexicon.scores(query)
-        lexical = scores.raw / np.sqrt(scores.ceiling)
+        lexical = index.lexicon.scores(query).raw
         expected = matrix @ embedder.embed_queries([query])[0] + LEXICAL_WEIGHT * lexical
         best = np.lexsort((np.arange(600), -np.round(expected, 5)))[:10]
         hits = search(over, query, k=10).hits

@@ -23,8 +23,8 @@ MIN_TYPO_LENGTH = 5
 """Letters and digits in a name, below which one letter off is another name."""
 
 _SELECT = "select:"
-# What other spellings count beside a tool that has the name as it is written.
-_BESIDE_EXACT = 0.5
+# What others count beside the tool of this public name or, where there is none, of the name as it is written.
+_BESIDE_WRITTEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -158,10 +158,12 @@ class NameIndex:
         key = _squash(mention)
         rows = self._rows.get(key) or self._rows.get(key.removeprefix("mcp"), [])
         kinds = [self._kind(row, mention) for row in rows]
-        share = _BESIDE_EXACT if "exact" in kinds else 1.0
+        written = [row for row in rows if self._public[row] == mention]
+        written = written or [row for row, kind in zip(rows, kinds, strict=True) if kind == "exact"]
         for row, kind in zip(rows, kinds, strict=True):
             match = _match(row, kind, mention)
-            yield match if kind == "exact" else replace(match, confidence=match.confidence * share)
+            aside = written and row not in written
+            yield replace(match, confidence=match.confidence * _BESIDE_WRITTEN) if aside else match
 
     def _kind(self, row: int, mention: str) -> MatchKind:
         spellings = self._spellings(row)

@@ -57,7 +57,7 @@ class ScoredTool:
     Attributes:
         score: Higher is better; comparable between the hits of one catalog and embedder.
         channels: The parts of the score by channel: ``dense`` (cosine, -1 to 1), ``lexical``
-            (BM25 over the root of the most it could be, 0 or more), ``name`` (0 to 1).
+            (BM25, 0 or more), ``name`` (0 to 1).
         query: Position of the query that found it best.
     """
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.retrieval.fusion import Channels, lexical_score
+from toolsearch.retrieval.fusion import Channels
 from toolsearch.retrieval.timings import StageTimer
 
 Rows = NDArray[np.int64]
@@ -93,14 +93,15 @@ def rank(
         if vector is not None:
             found.append(index.vectors.search(vector[None, :], depth, allowed)[0].rows)
     with timer.stage("lexical"):
-        everything = lexical_score(index.lexicon.scores(text)) if lexical else np.zeros(len(index))
+        everything = index.lexicon.scores(text).raw if lexical else np.zeros(len(index), dtype=np.float32)
         found.append(_best_positive(everything, depth, allowed))
     with timer.stage("fuse"):
         rows = np.unique(np.concatenate(found))
         dense = np.zeros(len(rows)) if vector is None else index.vectors.similarity(vector, rows)
         name = np.zeros(len(rows))
         name[np.searchsorted(rows, list(matches))] = list(matches.values())
-        channels = Channels(rows, dense.astype(np.float64), everything[rows], name, reads)
+        lexical_scores = everything[rows].astype(np.float64)
+        channels = Channels(rows, dense.astype(np.float64), lexical_scores, name, reads)
         return _ranked(channels)
 
 
@@ -119,7 +120,7 @@ def _ranked(channels: Channels) -> Ranking:
     return Ranking(channels.rows, scores[order], channels)
 
 
-def _best_positive(scores: NDArray[np.float64], depth: int, allowed: NDArray[np.bool_] | None) -> Rows:
+def _best_positive(scores: NDArray[np.float32], depth: int, allowed: NDArray[np.bool_] | None) -> Rows:
     """The rows of the best `depth` scores above 0, and all that tie with the last of them."""
     rows = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
     if len(rows) > depth:
