@@ -1,12 +1,13 @@
 """Data sets by name.
 
 - ``demo``: the demo set of this repository
-- ``bfcl``: BFCL from the package ``bfcl-eval``
+- ``bfcl``: BFCL from the package ``bfcl-eval``, which `loaders.bfcl` says how to install
 - ``bench/NAME``: the folder ``NAME`` of the data folder given with ``--data``
 """
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 from toolsearch.evaluation.datasets import Dataset, load_dataset_folder
@@ -37,4 +38,6 @@ def load_named(name: str, data: Path) -> Dataset:
 
 def is_there(name: str, data: Path) -> bool:
     """Whether a data set that lies outside of this repository can be read here."""
+    if name == "bfcl":
+        return importlib.util.find_spec("bfcl_eval") is not None
     return not name.startswith(BENCH_PREFIX) or (data / name.removeprefix(BENCH_PREFIX)).is_dir()

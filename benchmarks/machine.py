@@ -6,8 +6,6 @@ import os
 import platform
 from pathlib import Path
 
-import psutil
-
 from toolsearch.tools import JsonObject
 
 
@@ -15,7 +13,7 @@ def describe_machine() -> JsonObject:
     """CPU model, cores, memory and load as JSON values; no host name and no path.
 
     `load` is the average number of runnable processes over the last minute: times measured with a load
-    above the number of cores are longer than on an idle machine.
+    above the number of cores are longer than on an idle machine. What the system does not say is None.
     """
     return {
         "cpu": _cpu_model(),
@@ -24,10 +22,17 @@ def describe_machine() -> JsonObject:
         "vector_units": [
             flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx_vnni") if flag in _cpu_flags()
         ],
-        "memory_gb": round(psutil.virtual_memory().total / 2**30),
+        "memory_gb": _memory_gb(),
         "system": f"{platform.system()} {platform.machine()}",
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
     }
+
+
+def _memory_gb() -> int | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def _cpu_model() -> str:

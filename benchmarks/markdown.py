@@ -32,4 +32,5 @@ def cell(value: object) -> str:
 def machine_line(machine: JsonObject) -> str:
     """What `describe_machine` says, for people."""
     units = ", ".join(machine["vector_units"]) or "no AVX"
-    return f"{machine['cpu']}, {machine['usable_cores']} cores ({units}), {machine['memory_gb']} GB"
+    memory = "" if machine["memory_gb"] is None else f", {machine['memory_gb']} GB"
+    return f"{machine['cpu']}, {machine['usable_cores']} cores ({units}){memory}"

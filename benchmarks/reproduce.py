@@ -3,7 +3,9 @@
     python -m benchmarks.reproduce [--condition NAME] [--data DIR]
 
 Prints expected and measured scores and writes the result of each condition to benchmarks/results/quality/.
-Exit code 0: all within tolerance; 1: a score is not; 2: a condition could not be run, or none was.
+A data set that is not there is named and skipped.
+Exit code 0: all that was measured is within tolerance; 1: a score is not; 2: a condition could not be run,
+or no data set was there.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from benchmarks.conditions import (
     read_conditions,
     write_conditions,
 )
-from benchmarks.data import DEFAULT_DATA, is_there, load_named
+from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.embedding import RememberingEmbedder, make_embedder
 from benchmarks.results import QUALITY, REFERENCE, SEED, condition_result, over_sets, write_result
 from benchmarks.retrievers import BY_WORDS_ALONE, make_named
@@ -95,11 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {exc}", file=sys.stderr)
         return 2
     if runs.skipped:
-        print(
-            f"skipped {len(runs.skipped)} data sets that are not under {options.data}: "
-            f"{', '.join(sorted(runs.skipped))}. Name their folder with --data.",
-            file=sys.stderr,
-        )
+        print(_skipped(runs.skipped, options.data), file=sys.stderr)
     if not runs.reports:
         return 2
     _print_means(runs.reports, console)
@@ -114,6 +112,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     past = [deviation for deviation in deviations if not deviation.is_within]
     console.print(f"{len(deviations) - len(past)} of {len(deviations)} scores are within tolerance.")
     return 1 if past else 0
+
+
+def _skipped(names: set[str], data: Path) -> str:
+    folders = sorted(name for name in names if name.startswith(BENCH_PREFIX))
+    parts = [f"skipped data sets that cannot be read here ({len(names)}):"]
+    if folders:
+        parts.append(f"{', '.join(folders)}: not under {data}; name their folder with --data")
+    if "bfcl" in names:
+        from benchmarks.loaders.bfcl import REQUIREMENT
+
+        parts.append(f"bfcl: pip install --no-deps {REQUIREMENT}")
+    return "\n  ".join(parts)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,37 @@ def test_a_data_set_that_is_not_there_is_named_and_skipped(
     assert run(data, path) == 0
     assert "bench/three" in capsys.readouterr().err
     assert run(data, conditions(tmp_path, "    bench/three: {}\n")) == 2
+
+
+def test_bfcl_is_skipped_where_it_is_not_installed(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    path = conditions(tmp_path, "    bfcl: {recall@5: 0.9}\n    bench/one: {ndcg@10: 0.995}\n")
+    assert run(data, path) == 0
+    shown = capsys.readouterr()
+    assert "1 of 1 scores are within tolerance" in shown.out
+    assert "pip install --no-deps bfcl-eval==" in shown.err
+    assert run(data, conditions(tmp_path, "    bfcl: {}\n")) == 2
+
+
+def test_what_the_package_installs_is_enough_to_reproduce() -> None:
+    """No import of the extras ``bench`` and ``dev``."""
+    extras = "('psutil', 'botocore', 'matplotlib', 'bfcl_eval', 'sentence_transformers')"
+    script = (
+        f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
+        "from benchmarks.machine import describe_machine\nimport benchmarks.reproduce\n"
+        "print(describe_machine()['memory_gb'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=CONDITIONS_FILE.parents[1],
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "None" or int(done.stdout) >= 0
 
 
 def test_an_unknown_condition_retriever_or_measure_is_an_error(
