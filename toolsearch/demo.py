@@ -24,7 +24,7 @@ SHOWCASE = (
     ShowcaseRequest("other words than the tool's", ("the customer wants her money back",)),
     ShowcaseRequest(
         "several requests at once",
-        ("schedule a meeting with Ana on Friday", "book a hotel in Lisbon"),
+        ("put lunch with Ana on Friday into my calendar", "book a hotel in Lisbon"),
     ),
     ShowcaseRequest("a tool by its name", ("listProjects",)),
     ShowcaseRequest("a request that nothing serves", ("water the tomatoes in my greenhouse",)),
