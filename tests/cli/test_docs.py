@@ -5,8 +5,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.cli.conftest import Run
+from toolsearch.cli import app
 from toolsearch.cli.errors import ExitCode
 from toolsearch.lint import RULES
 
@@ -22,6 +24,24 @@ def test_every_example_runs(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
     for command in COMMANDS:
         done = run(*shlex.split(command))
         assert (done.code, done.err.startswith("Error")) == (0, False), command
+
+
+def test_what_an_example_prints_is_what_the_docs_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the embedder of the package; times aside."""
+    (tmp_path / "indexes").symlink_to(ROOT / "indexes")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLSEARCH_CACHE_DIR", str(tmp_path / "cache"))
+    shown = re.findall(r"^\$ toolsearch (.+)\n((?:[^$`].*\n)+)", TEXT, re.MULTILINE)
+    assert len(shown) >= 3
+    for command, output in shown:
+        done = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
+        assert _timeless(output) in _timeless(done.stdout), command
+
+
+def _timeless(text: str) -> str:
+    return re.sub(r"[0-9.]+ s\b", "T s", text)
 
 
 def test_every_command_has_an_example() -> None:
