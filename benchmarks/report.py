@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, REPOSITORY
 from benchmarks.markdown import cell, machine_line, prose, table
+from benchmarks.report_loop import loop_section
 from benchmarks.report_scale import scale_section
 from benchmarks.results import QUALITY, REFERENCE, RESULTS, read_results
 from toolsearch.tools import JsonObject
@@ -40,15 +41,21 @@ TITLES = {"ndcg@10": "NDCG@10", "mrr": "MRR@10"}
 def main() -> int:
     """Write the report and its plots."""
     from benchmarks.plots import draw_all
+    from benchmarks.plots_loop import draw_loop
 
-    results, scale = read_results(QUALITY), read_scale(RESULTS)
+    results, scale, loop = read_results(QUALITY), read_scale(RESULTS), read_loop(RESULTS)
     draw_all(_in_order(results), scale)
-    REPORT.write_text(render(results, scale, read_tables(RESULTS / "tables")), encoding="utf-8")
+    if loop is not None:
+        draw_loop(loop)
+    REPORT.write_text(render(results, scale, read_tables(RESULTS / "tables"), loop), encoding="utf-8")
     return 0
 
 
 def render(
-    results: Mapping[str, JsonObject], scale: JsonObject | None, tables: Sequence[JsonObject] = ()
+    results: Mapping[str, JsonObject],
+    scale: JsonObject | None,
+    tables: Sequence[JsonObject] = (),
+    loop: JsonObject | None = None,
 ) -> str:
     """The report as Markdown; the same results give the same text."""
     results = _in_order(results)
@@ -58,6 +65,8 @@ def render(
     parts += [_further(further) for further in tables]
     if scale is not None:
         parts.append(scale_section(scale))
+    if loop is not None:
+        parts.append(loop_section(loop))
     parts.append(_limits())
     return "\n".join(line for part in parts for line in part).rstrip() + "\n"
 
@@ -69,11 +78,19 @@ def read_tables(folder: Path) -> list[JsonObject]:
 
 def read_scale(folder: Path) -> JsonObject | None:
     """What benchmarks/scale.py left in `folder`; None if it was not run yet."""
-    path = folder / "scale.json"
+    return _read_if_there(folder / "scale.json")
+
+
+def read_loop(folder: Path) -> JsonObject | None:
+    """What benchmarks/loop.py left in `folder`; None if it was not run yet."""
+    return _read_if_there(folder / "loop.json")
+
+
+def _read_if_there(path: Path) -> JsonObject | None:
     if not path.exists():
         return None
-    scale: JsonObject = json.loads(path.read_text(encoding="utf-8"))
-    return scale
+    result: JsonObject = json.loads(path.read_text(encoding="utf-8"))
+    return result
 
 
 def _in_order(results: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
@@ -87,7 +104,8 @@ def _introduction(results: Mapping[str, JsonObject]) -> Iterator[str]:
     yield from prose(
         "Written by `python -m benchmarks.report` from the JSON in `benchmarks/results/`. Quality: "
         "`python -m benchmarks.reproduce --data DIR`, which also compares with the scores that "
-        "`benchmarks/conditions.yaml` expects. Time and memory: `python -m benchmarks.scale`."
+        "`benchmarks/conditions.yaml` expects. Time and memory: `python -m benchmarks.scale`. "
+        "Whole conversations: `python -m benchmarks.loop`."
     )
     yield from prose(
         "Measures are those of TREC. recall@k: share of a query's relevant tools in the first k; "
