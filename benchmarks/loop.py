@@ -1,7 +1,7 @@
 """Whole conversations over a catalog, with tool search and without: what is selected, and what it costs.
 
     python -m benchmarks.loop [--data DIR]
-    python -m benchmarks.loop --model openai:NAME [--base-url URL] [--tasks N] [--arms append,bridge]
+    python -m benchmarks.loop --model SPEC [--tasks N] [--arms append,bridge]
 
 A scripted selector (see `benchmarks/loop_selector.py` for what it assumes) or a real model goes through the
 real tool-calling loop and the real search, in each arm of `benchmarks/loop_arms.py`. Tokens are counted with
@@ -15,7 +15,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +31,8 @@ from benchmarks.loop_summary import arms_summary, print_arms
 from benchmarks.loop_tasks import Task, joined_tasks, tasks_of, with_words_lost
 from benchmarks.machine import describe_machine
 from benchmarks.results import RESULTS, SEED
-from toolsearch.chat import AnthropicChatModel, ChatModel, OpenAIChatModel, OpenAIResponsesModel
+from toolsearch.chat import ChatModel
+from toolsearch.chat.load import KNOWN_SPECS, load_chat_model
 from toolsearch.evaluation.datasets import Dataset
 from toolsearch.evaluation.report import measured_versions
 from toolsearch.exceptions import ToolSearchError
@@ -48,11 +49,8 @@ SETS = ("livemcpbench", "toolbench", "acebench", "sealtools", "toollinkos", "met
 TASKS_OF_A_SET = 60
 TASKS_OF_A_MODEL = 20
 
-MODELS: Mapping[str, Callable[..., ChatModel]] = {
-    "openai": OpenAIChatModel,
-    "responses": OpenAIResponsesModel,
-    "anthropic": AnthropicChatModel,
-}
+MODEL_ARMS = ("oracle", "append", "bridge", "native")
+"""What a real model is measured in unless others are asked for: OpenAI refuses more than 128 tools at once."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,23 +116,15 @@ async def scripted(data: Path) -> JsonObject:
 
 async def with_model(options: argparse.Namespace) -> JsonObject:
     """The chosen arms over some of the demo's three-tool tasks, with a real model."""
-    kind, _, name = options.model.partition(":")
-    if kind not in MODELS or not name:
-        raise ValueError(
-            f"--model is {options.model!r}; it must be one of {', '.join(MODELS)}, a colon and a name."
-        )
-    model = MODELS[kind](name, base_url=options.base_url)
+    model = load_chat_model(options.model)
     demo, embedder = load_named("demo", options.data), make_embedder("bundled")
     bench = _bench(demo, embedder)
     three = [task for task in tasks_of(demo, ["several"]) if len(task.needs) == 3] + joined_tasks(
         demo, seed=SEED
     )
     tasks = _some(three, options.tasks or TASKS_OF_A_MODEL)
-    arms = (
-        options.arms.split(",")
-        if options.arms
-        else [arm for arm in ARMS if arm != "native" or model.native_search]
-    )
+    default = MODEL_ARMS if model.native_search else [arm for arm in MODEL_ARMS if arm != "native"]
+    arms = options.arms.split(",") if options.arms else default
     outcomes = {arm: await _arm(bench, arm, tasks, lambda _: model) for arm in arms}
     summary = arms_summary(outcomes)
     print_arms(f"{len(tasks)} three-tool tasks, {model.id}", summary)
@@ -219,10 +209,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--data", type=Path, default=DEFAULT_DATA, metavar="DIR", help="folder of the bench sets")
-    add("--model", metavar="KIND:NAME", help=f"a real model, KIND one of {', '.join(MODELS)}")
-    add("--base-url", metavar="URL", help="where it is, such as http://localhost:11434/v1")
+    add("--model", metavar="SPEC", help=f"a real model: {KNOWN_SPECS}")
     add("--tasks", type=int, metavar="N", help=f"tasks for a real model, {TASKS_OF_A_MODEL} by default")
-    add("--arms", metavar="ARM,ARM", help=f"of {', '.join(ARMS)}; all by default")
+    add("--arms", metavar="ARM,ARM", help=f"for a real model, of {', '.join(ARMS)}")
     add("--output", type=Path, metavar="FILE", help="where the result goes")
     return parser
 

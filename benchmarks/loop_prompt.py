@@ -77,9 +77,7 @@ def _pieces(message: Message) -> Iterator[Piece]:
         case AssistantMessage():
             for part in message.content:
                 if isinstance(part, ToolCall):
-                    call = {"name": part.name, "arguments": json.loads(part.arguments)}
-                    text = json.dumps(call, separators=(",", ":"), ensure_ascii=False)
-                    yield Piece("search" if part.name == SEARCH_TOOL else "conversation", text)
+                    yield Piece("search" if part.name == SEARCH_TOOL else "conversation", _written(part))
                 elif isinstance(part, TextPart):
                     yield Piece("conversation", part.text)
         case ToolMessage():
@@ -87,6 +85,15 @@ def _pieces(message: Message) -> Iterator[Piece]:
         case _:
             # The benchmark has no system message but the one that explains the search.
             yield Piece("search" if message.role == "system" else "conversation", message.text)
+
+
+def _written(call: ToolCall) -> str:
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        # A model may write what is no JSON; it is read again as it was written.
+        arguments = call.arguments
+    return json.dumps({"name": call.name, "arguments": arguments}, separators=(",", ":"), ensure_ascii=False)
 
 
 def _definition(tool: Tool) -> Piece:
