@@ -50,7 +50,7 @@ TASKS_OF_A_SET = 60
 TASKS_OF_A_MODEL = 20
 
 MODEL_ARMS = ("oracle", "append", "bridge", "native")
-"""What a real model is measured in unless others are asked for: OpenAI refuses more than 128 tools at once."""
+"""What a real model is measured in unless others are asked for: OpenAI takes no more than 128 tools."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
