@@ -372,6 +372,22 @@ def test_a_japanese_word_finds_its_tool_among_english_ones(query: str) -> None:
     assert search(searcher(tools, embedder=BundledEmbedder()), query).names[0] == "law"
 
 
+@pytest.mark.parametrize(
+    "query", ["[unclosed email", "(?P<x email", "* email", "email a{2,1}", "(a+)+$ email"]
+)
+def test_a_query_is_never_read_as_a_pattern(query: str) -> None:
+    """(E123, E124) A search has no patterns: what they are made of is nothing to it, however it nests."""
+    slow = Tool(raw_name="slow", description="a" * 40 + "b")
+    assert search(searcher([*OFFICE, slow]), query).names[0].startswith("mail__")
+
+
+@pytest.mark.parametrize("query", ["*", "(?", "[", "^.*$"])
+def test_a_pattern_without_a_word_is_refused_with_advice(query: str) -> None:
+    """(E123)"""
+    with pytest.raises(SearchRequestError, match="Say in a few words"):
+        search(searcher(), query)
+
+
 def test_a_tool_without_a_description_is_found_by_its_name() -> None:
     """(E35)"""
     tools = [*OFFICE, Tool(raw_name="rotate_pdf")]
