@@ -1,6 +1,7 @@
 """Every Python block and every `toolsearch` command of the docs runs as printed."""
 
 import contextlib
+import gc
 import io
 import os
 import re
@@ -50,28 +51,40 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
         yield provider
 
 
+@contextlib.contextmanager
+def examples(page: Path) -> Iterator[tuple[dict[str, Any], io.StringIO]]:
+    """The names that the Python blocks of a page leave, and what they print.
+
+    Examples leave clients open, as scripts do; they are collected here, not in the middle of another test.
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for number, block in enumerate(blocks(page, "python"), start=1):
+            exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+    yield names, printed
+    names.clear()
+    gc.collect()
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=ids)
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_python_blocks_of_a_page_run_one_after_the_other(
     page: Path, checkout: Path, provider: FakeProvider
 ) -> None:
     del checkout, provider
-    shared: dict[str, object] = {"__name__": "__main__"}
-    with contextlib.redirect_stdout(io.StringIO()):
-        for number, block in enumerate(blocks(page, "python"), start=1):
-            exec(compile(block, f"{page.name}, block {number}", "exec"), shared)
-    assert len(shared) > 2
+    with examples(page) as (names, _):
+        assert len(names) > 2
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_loop_of_the_readme_sends_a_few_of_all_tools(checkout: Path, provider: FakeProvider) -> None:
     del checkout
-    shared: dict[str, Any] = {"__name__": "__main__"}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        for block in blocks(ROOT / "README.md", "python"):
-            exec(block, shared)
+    with examples(ROOT / "README.md") as (names, printed):
+        messages = names["messages"]
     assert printed.getvalue().endswith("Done.\n")
     assert [len(body["tools"]) <= 6 for body in provider.bodies] == [True, True, True]
     assert [message["role"] for message in provider.bodies[2]["messages"][-2:]] == ["assistant", "tool"]
-    assert "refund" in shared["messages"][1].tool_calls[0].function.name
+    assert "refund" in messages[1].tool_calls[0].function.name
 
 
 def commands(page: Path) -> list[str]:
