@@ -183,6 +183,27 @@ def test_a_failure_is_reported_in_full_to_the_program() -> None:
     assert heard[0].error.__traceback__ is not None
 
 
+def test_a_callback_that_raises_is_logged_and_disturbs_no_call(caplog: pytest.LogCaptureFixture) -> None:
+    def listen(failure: ToolFailure) -> None:
+        raise RuntimeError("The pager is off.")
+
+    @tool
+    async def slow() -> str:
+        """Ends after the failure."""
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return "ended"
+
+    manager = ToolCallingManager(on_failure=listen)
+    batch = run(tool_call("boom", id="1"), tool_call("slow", id="2"), tools=(boom, slow), manager=manager)
+    assert [result.is_error for result in batch.results] == [True, False]
+    assert batch.results[1].text == "ended"
+    assert [str(failure.error) for failure in batch.failures] == ["bad id 7"]
+    (record,) = caplog.records
+    assert "'boom'" in record.getMessage()
+    assert "The pager is off." in str(record.exc_info)
+
+
 def test_a_rethrown_error_leaves_the_other_calls_to_finish() -> None:
     """Statement 31 of docs/spring-ai.md."""
     ran: list[int] = []

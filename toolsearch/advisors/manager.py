@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.functions.results import to_result
 from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
 from toolsearch.tools import Tool, ToolContext
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ class ToolCallingManager:
             resolvers: Asked in order for a name that was not offered; the first tool found runs. With one,
                 the model can call what it was not shown: it must only know what every caller may use.
             max_concurrency: Calls that run at the same time; 1 runs them one after the other, in order.
-            on_failure: Called with each exception of a tool, as it happens.
+            on_failure: Called with each exception of a tool, as it happens. What it raises itself is logged,
+                and the calls go on.
         """
         if max_concurrency is not None and max_concurrency < 1:
             raise ValueError(f"max_concurrency is {max_concurrency}, not at least 1.")
@@ -139,9 +143,16 @@ class ToolCallingManager:
             return Outcome(_message(planned, to_result(value, tool=tool.name)))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is the policy's to judge
             failure = ToolFailure(planned.call, error)
-            if self._on_failure is not None:
-                self._on_failure(failure)
+            self._report(failure)
             return Outcome(_message(planned, self._errors.result(tool.name, error)), failure)
+
+    def _report(self, failure: ToolFailure) -> None:
+        if self._on_failure is None:
+            return
+        try:
+            self._on_failure(failure)
+        except Exception:  # noqa: BLE001 - who listens does not decide what becomes of the other calls
+            _log.exception("on_failure raised when it was told of tool %r.", failure.call.name)
 
 
 def returns_directly(calls: Sequence[PlannedCall], results: Sequence[ToolMessage]) -> bool:
