@@ -109,7 +109,7 @@ def test_calls_per_tool_are_looked_at_before_all_calls() -> None:
 
 def test_a_tool_has_its_own_limit_or_none() -> None:
     """Statement 25 of docs/spring-ai.md. A tool without a limit still counts among all calls."""
-    limits = {"rounds": None, "per_tool": {"step": None}, "calls": 60}
+    limits: dict[str, Any] = {"rounds": None, "per_tool": {"step": None}, "calls": 60}
     assert limited(endless(), **limits).metadata["limit"] == LimitBreach("calls", 60)
     assert limited(endless(), per_tool={"step": 2}).metadata["limit"] == LimitBreach(
         "calls_per_tool", 2, "step"
@@ -208,7 +208,7 @@ def test_a_model_that_calls_on_after_it_was_told_is_stopped() -> None:
 def test_none_sets_no_limit() -> None:
     calls = [tool_call("other", id=str(n)) for n in range(300)]
     model = ScriptedChatModel([*calls, "Done."])
-    limits = {"rounds": None, "calls": -1, "calls_per_tool": None, "repeats": None}
+    limits: dict[str, Any] = {"rounds": None, "calls": -1, "calls_per_tool": None, "repeats": None}
     assert limited(model, **limits).text == "Done."
 
 

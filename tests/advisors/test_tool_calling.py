@@ -26,6 +26,7 @@ from toolsearch.chat.base import (
 from toolsearch.functions import tool
 from toolsearch.messages import AssistantMessage, SystemMessage, TextPart, ToolCall, ToolMessage, UserMessage
 from toolsearch.testing import ScriptedChatModel, tool_call
+from toolsearch.testing.chat import Answer
 from toolsearch.tools import ToolContext
 
 
@@ -236,7 +237,7 @@ def test_a_choice_that_forces_a_call_is_for_the_first_round_only() -> None:
 
 def test_history_off_sends_system_messages_and_what_is_new() -> None:
     """Statement 5 of docs/spring-ai.md."""
-    script = [tool_call("balance", id="1"), tool_call("balance", id="2"), "7."]
+    script: list[Answer] = [tool_call("balance", id="1"), tool_call("balance", id="2"), "7."]
     request = ChatRequest((SystemMessage(text="Be brief."), UserMessage.of("Go.")))
     model = ScriptedChatModel(script)
     response = call(model, TOOLS, [ToolCallingAdvisor(history=False)], request)
@@ -298,7 +299,10 @@ def test_tools_that_a_hook_or_an_inner_advisor_offers_are_the_ones_that_run() ->
             async for event in chain.next(replace(request, tools=(get_weather,))):
                 yield event
 
-    script = [[tool_call("balance", id="1"), tool_call("get_weather", {"city": "Oslo"}, id="2")], "Done."]
+    script: list[Answer] = [
+        [tool_call("balance", id="1"), tool_call("get_weather", {"city": "Oslo"}, id="2")],
+        "Done.",
+    ]
     hooked = call(
         ScriptedChatModel(script), TOOLS, [ToolCallingAdvisor(hooks=LoopHooks(before_round=offer_balance))]
     )
