@@ -216,9 +216,10 @@ def _demo(results: Mapping[str, JsonObject]) -> Iterator[str]:
         told = with_demo[REFERENCE]["abstention"]
         yield from prose(
             f"Requests that nothing in the catalog serves: {told['unanswerable']}. The default's confidence "
-            f"tells them from the {told['answerable']} others with an AUROC of {told['auroc']:.3f}. It says "
-            f"that nothing fits to {100 * told['abstained']:.0f} % of them, and to "
-            f"{100 * told['false_alarms']:.1f} % of the others."
+            f"tells them from the {told['answerable']} others with an AUROC of {cell(told['auroc'])}. It "
+            f"says that nothing fits to {100 * told['abstained']:.0f} % of them, and to "
+            f"{100 * told['false_alarms']:.1f} % of the others. {told['unjudged']} requests that the encoder "
+            "cannot read are never told so and not in the AUROC."
         )
 
 
