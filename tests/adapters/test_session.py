@@ -174,6 +174,46 @@ def test_what_was_not_discovered_is_refused(name: str, rule: ToolFilter | None) 
     )
 
 
+def chat_call(call: Call) -> Json:
+    return {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("delivery", ["append", "bridge"])
+@pytest.mark.parametrize("search_first", [True, False])
+def test_what_is_found_may_be_called_from_the_next_answer_on(
+    search_first: bool, delivery: Delivery, asked: bool
+) -> None:
+    """A call beside the search that finds its tool is refused, in either order."""
+    session = ToolSearchSession(searcher(), delivery=delivery)
+    if asked:
+        session.tools()
+    calls = [chat_call(find(SEND)), chat_call(use(SEND, delivery, to="Ann"))]
+    results = [session.handle(call) for call in (calls if search_first else calls[::-1])]
+    refused = results[1 if search_first else 0]
+    assert refused is not None
+    assert f"There is no tool '{SEND}'" in refused["content"]
+    session.tools()
+    assert session.handle(calls[1]) is None
+
+
+def test_what_makes_room_in_an_answer_does_not_take_back_what_was_offered() -> None:
+    session = ToolSearchSession(searcher(), max_tools=2)
+    session.handle(chat_call(find(SEND)))
+    session.tools()
+    session.handle(chat_call(find(MAIL)))
+    assert session.handle(chat_call(use(SEND))) is None
+
+
+def test_the_answer_to_a_request_of_another_object_is_handled_by_what_was_observed() -> None:
+    first = loop("openai_chat", Answer("", (find(SEND),)), Answer("Found."))
+    first.ask("Hello.")
+    later = ToolSearchSession(searcher())
+    assert later.handle(chat_call(use(SEND))) is not None
+    later.observe(first.messages)
+    assert later.handle(chat_call(use(SEND))) is None
+
+
 def test_arguments_that_are_no_json_are_answered() -> None:
     session = ToolSearchSession(searcher(), form="anthropic", pinned=(SEND,))
     result = session.handle({"type": "tool_use", "id": "c", "name": SEND, "input": '{"to": '})

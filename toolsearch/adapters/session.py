@@ -19,7 +19,7 @@ from toolsearch.advisors.calls import plan_calls
 from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatRequest, ChatResponse
 from toolsearch.delivery.append import APPEND
-from toolsearch.delivery.base import CALL_TOOL, SEARCH_TOOL, Delivery
+from toolsearch.delivery.base import CALL_TOOL, SEARCH_TOOL, Delivery, Offer
 from toolsearch.delivery.bridge import BRIDGE, answer_itself
 from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
@@ -106,6 +106,8 @@ class ToolSearchSession:
         self._made: dict[tuple[str, str], ToolMessage] = {}
         self._lock = threading.Lock()
         self._discovery = self._discoverer.open(self._session, self._delivery, own=self._own)
+        self._sent: Offer | None = None
+        self._was_asked = False
 
     @property
     def instructions(self) -> str:
@@ -113,8 +115,12 @@ class ToolSearchSession:
         return self._discovery.instructions
 
     def tools(self) -> list[JsonObject]:
-        """The tools of the next request, in the provider's form and in an order that is kept."""
-        return written_tools(self._request_tools(), self._form)
+        """The tools of the next request, in the provider's form and in an order that is kept.
+
+        Its answer is held to them until the tools of another request are asked for.
+        """
+        self._was_asked, self._sent = True, self._discovery.offer()
+        return written_tools(self._request_tools(self._sent), self._form)
 
     def observe(self, messages: Iterable[Any]) -> None:
         """Takes note of the conversation as it will be sent: the whole of it, or what is left of it.
@@ -127,12 +133,15 @@ class ToolSearchSession:
             self._discovery = self._discoverer.open(
                 self._session, self._delivery, messages=known, own=self._own
             )
+            if not self._was_asked:
+                self._sent = None
 
     def handle(self, call: Any) -> JsonObject | None:
         """The result of `call` in the provider's form, or None for a tool that is yours to run.
 
-        Searches are answered, and so is what must not run: a tool that was not discovered, one that does
-        not exist, arguments that are no JSON object. For Anthropic the result is a block of a user message.
+        Searches are answered, and so is what must not run: a tool that the request did not offer, be it found
+        in this very answer or not, arguments that are no JSON object. For Anthropic the result is a block of a
+        user message.
 
         Raises:
             ValueError: `call` is no tool call.
@@ -146,7 +155,7 @@ class ToolSearchSession:
             elif meant.name == SEARCH_TOOL:
                 result = self._discovery.search(planned.arguments)
             elif meant.name == CALL_TOOL:
-                result = answer_itself(planned.arguments, self._discovery.offer())
+                result = answer_itself(planned.arguments, self._offer())
             else:
                 return None
             made = _message(asked.id, meant.name, result)
@@ -171,13 +180,20 @@ class ToolSearchSession:
         """`handle`, in a thread."""
         return await asyncio.to_thread(self.handle, call)
 
-    def _request_tools(self) -> tuple[Tool, ...]:
-        return self._discovery.delivery.request(ChatRequest(()), self._discovery.offer()).tools
+    def _offer(self) -> Offer:
+        """What the model was offered: the answer to a request of another object knows what was observed."""
+        if self._sent is None:
+            self._sent = self._discovery.offer()
+        return self._sent
+
+    def _request_tools(self, offer: Offer) -> tuple[Tool, ...]:
+        return self._discovery.delivery.request(ChatRequest(()), offer).tools
 
     def _meant(self, call: ToolCall) -> tuple[ToolCall, tuple[Tool, ...]]:
         """The call under the name of the tool that is meant, and all tools that may run."""
-        response = ChatResponse(AssistantMessage(content=(call,)), offered=self._request_tools())
-        response = self._discovery.delivery.response(response, self._discovery.offer())
+        offer = self._offer()
+        response = ChatResponse(AssistantMessage(content=(call,)), offered=self._request_tools(offer))
+        response = self._discovery.delivery.response(response, offer)
         return response.message.tool_calls[0], response.offered
 
 
