@@ -47,6 +47,14 @@ def pieces(text: str, size: int) -> list[str]:
     return [text[i : i + size] for i in range(0, len(text), size)]
 
 
+def _read(arguments: str) -> Any:
+    """What a provider makes of arguments that it hands on as JSON: of broken text, nothing."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return {}
+
+
 def whole_chat(answer: Answer) -> Json:
     message: Json = {"role": "assistant", "content": answer.text or None}
     if answer.reasoning:
@@ -155,7 +163,7 @@ def responses_call(position: int, call: Call) -> Json:
             "call_id": call.id,
             "execution": "client",
             "status": "completed",
-            "arguments": json.loads(call.arguments),
+            "arguments": _read(call.arguments),
         }
     return {
         "type": "function_call",
@@ -214,7 +222,7 @@ def whole_anthropic(answer: Answer) -> Json:
     if answer.text:
         content.append({"type": "text", "text": answer.text})
     content += [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": json.loads(call.arguments)}
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": _read(call.arguments)}
         for call in answer.calls
     ]
     return {

@@ -13,6 +13,8 @@ Json = dict[str, Any]
 def searching_model(body: Json) -> Answer:
     """Its answer to a request in any of the forms."""
     messages = body.get("messages") or body["input"]
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
     names = [tool.get("function", tool)["name"] for tool in body.get("tools", ())]
     told = [json.dumps(message) for message in messages]
     user = max((place for place, message in enumerate(messages) if _says(message)), default=0)

@@ -10,6 +10,8 @@ Json = dict[str, Any]
 
 
 def refuse_chat(body: Json) -> str | None:
+    if not isinstance(body.get("tools", []), list):
+        return "Invalid type for 'tools': expected an array of objects."
     names = [tool["function"]["name"] for tool in body.get("tools", [])]
     if bad := _bad_names(names, 64):
         return bad
@@ -33,11 +35,11 @@ def refuse_chat(body: Json) -> str | None:
         if open_ids:
             return f"An assistant message with 'tool_calls' must be followed by tool messages: {open_ids}"
         for call in message.get("tool_calls", []):
-            if not call["id"] or len(call["id"]) > 40:
+            if not call.get("id") or len(call["id"]) > 40:
                 return "Invalid 'tool_calls[].id'"
             if bad := _bad_names([call["function"]["name"]], 64):
                 return bad
-            if not isinstance(json.loads(call["function"]["arguments"]), dict):
+            if not _is_object(call["function"]["arguments"]):
                 return "Invalid 'tool_calls[].function.arguments'"
             open_ids.append(call["id"])
         if len(set(open_ids)) != len(open_ids):
@@ -46,6 +48,12 @@ def refuse_chat(body: Json) -> str | None:
 
 
 def refuse_responses(body: Json) -> str | None:
+    if not isinstance(body.get("tools", []), list):
+        return "Invalid type for 'tools': expected an array of objects."
+    if isinstance(body.get("input"), str):
+        body = {**body, "input": [{"role": "user", "content": body["input"]}]}
+    elif not isinstance(body.get("input"), list):
+        return "Invalid type for 'input': expected a string or an array of items."
     names = [tool["name"] for tool in body.get("tools", []) if tool["type"] == "function"]
     if bad := _bad_names(names, 64):
         return bad
@@ -61,6 +69,8 @@ def refuse_responses(body: Json) -> str | None:
     for item in body["input"]:
         kind = item.get("type", "message")
         if kind in outputs:
+            if not item.get("call_id"):
+                return "Invalid 'input[].call_id': empty string."
             if item["call_id"] in open_ids:
                 return "Duplicate call_id"
             if kind == "function_call" and (bad := _bad_names([item["name"]], 64)):
@@ -68,7 +78,7 @@ def refuse_responses(body: Json) -> str | None:
             if kind == "tool_search_call" and not searches:
                 return "tool_search_call without a tool_search tool"
             arguments = item["arguments"]
-            if not isinstance(json.loads(arguments) if isinstance(arguments, str) else arguments, dict):
+            if not (_is_object(arguments) if isinstance(arguments, str) else isinstance(arguments, dict)):
                 return "Invalid arguments"
             open_ids[item["call_id"]] = outputs[kind]
         elif kind in outputs.values() and open_ids.pop(item["call_id"], None) != kind and not goes_on:
@@ -80,6 +90,8 @@ def refuse_responses(body: Json) -> str | None:
 
 def refuse_anthropic(body: Json) -> str | None:
     tools = body.get("tools", [])
+    if not isinstance(tools, list):
+        return "tools: Input should be a valid list"
     if bad := _bad_names([tool["name"] for tool in tools], 128):
         return bad
     if not isinstance(body.get("max_tokens"), int):
@@ -97,6 +109,10 @@ def refuse_anthropic(body: Json) -> str | None:
             return "roles must alternate in this test"
         before = message["role"]
         blocks = message["content"]
+        if isinstance(blocks, str):
+            blocks = [{"type": "text", "text": blocks}]
+        if not isinstance(blocks, list):
+            return "messages: content: Input should be a valid string or list"
         if not blocks:
             return "all messages must have non-empty content"
         if any(block["type"] == "text" and not block["text"].strip() for block in blocks):
@@ -124,6 +140,13 @@ def refuse_anthropic(body: Json) -> str | None:
             return "tool_use.input: Input should be a valid dictionary"
         seen |= open_ids
     return f"tool_use ids without results: {open_ids}" if open_ids else None
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
 
 
 def _bad_result(block: Json, declared: set[str]) -> str | None:
