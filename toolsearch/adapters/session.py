@@ -140,8 +140,8 @@ class ToolSearchSession:
         """The result of `call` in the provider's form, or None for a tool that is yours to run.
 
         Searches are answered, and so is what must not run: a tool that the request did not offer, be it found
-        in this very answer or not, arguments that are no JSON object. For Anthropic the result is a block of a
-        user message.
+        in this very answer or not, arguments that are no JSON object. For Anthropic the result is a block of
+        a user message.
 
         Raises:
             ValueError: `call` is no tool call.
