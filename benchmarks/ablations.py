@@ -23,9 +23,11 @@ from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder, make_embedder
+from benchmarks.graph import graph
 from benchmarks.machine import describe_machine
 from benchmarks.names import names
 from benchmarks.results import REFERENCE, RESULTS
+from benchmarks.unread import unread
 from toolsearch.document import render_document
 from toolsearch.evaluation import metrics
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
@@ -208,6 +210,8 @@ TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObje
     "cut": cut,
     "names": names,
     "nothing-fits": nothing_fits,
+    "unread": unread,
+    "graph": graph,
 }
 
 

@@ -25,7 +25,7 @@ NAME_WEIGHT = 10.0
 """More than the other channels reach together, so that a tool that is called by its name comes first."""
 
 DENSE_FLOOR = 0.3
-"""What the cosine still counts where the encoder can read nothing of the query."""
+"""What the cosine still counts where the encoder can read nothing of the query: docs/benchmarks.md."""
 
 
 def dense_weight(reads: float) -> float:
