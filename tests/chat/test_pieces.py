@@ -54,6 +54,17 @@ def test_calls_that_share_an_index_are_told_apart_by_their_ids(index: int | None
     assert assemble(*deltas) == [("a", "f", {"x": 1}), ("b", "f", {"x": 2})]
 
 
+@pytest.mark.parametrize("repeated", ["a", None])
+def test_calls_that_share_an_id_are_told_apart_by_their_index(repeated: str | None) -> None:
+    """(E101)"""
+    deltas = (
+        delta(0, id="a", name="f", arguments='{"x":1}'),
+        delta(1, id="a", name="g", arguments='{"y":'),
+        delta(1, id=repeated, arguments="2}"),
+    )
+    assert assemble(*deltas) == [("a", "f", {"x": 1}), ("a", "g", {"y": 2})]
+
+
 @pytest.mark.parametrize("index", [0, None])
 def test_calls_without_ids_that_come_whole_are_told_apart(index: int | None) -> None:
     deltas = (

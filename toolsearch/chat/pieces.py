@@ -48,7 +48,7 @@ class CallPieces:
 
     Known ways: several entries for one index in a delta; alternating indexes without ids; the id or the
     name repeated with each piece, or null; parallel calls that all have index 0, or none, and differ in
-    their ids, or come whole one after the other.
+    their ids, or come whole one after the other; parallel calls that share an id and differ in index.
     """
 
     def __init__(self) -> None:
@@ -71,9 +71,12 @@ class CallPieces:
         ]
 
     def _call_of(self, index: Any, call_id: str, name: str) -> _Call:
-        for call in self._calls:
-            if call_id and call.id == call_id:
-                return call
+        same_id = [call for call in self._calls if call_id and call.id == call_id]
+        if same_id:
+            found = next((call for call in same_id if call.index == index), same_id[-1])
+            elsewhere = isinstance(index, int) and index != found.index
+            if not (elsewhere and name and found.name and is_complete("".join(found.arguments))):
+                return found
         same_index = [call for call in self._calls if index is None or call.index == index]
         if same_index:
             last = same_index[-1]
