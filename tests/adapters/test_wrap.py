@@ -119,6 +119,143 @@ def test_a_call_of_a_hidden_tool_is_sent_back_to_the_model(form: str, mode: str)
     )
 
 
+def calls_of(form: str, provider: FakeProvider, position: int) -> list[tuple[str, Any]]:
+    """Id and arguments of each call that a request told of, as a provider reads them."""
+    items = conversation(provider, position)
+    if form == "openai_chat":
+        calls = [call for item in items for call in item.get("tool_calls") or ()]
+        return [(call["id"], json.loads(call["function"]["arguments"])) for call in calls]
+    if form == "openai_responses":
+        calls = [item for item in items if item.get("type") == "function_call"]
+        return [(call["call_id"], json.loads(call["arguments"])) for call in calls]
+    blocks = [block for item in items for block in item["content"]]
+    return [(block["id"], block["input"]) for block in blocks if block["type"] == "tool_use"]
+
+
+def results_of(form: str, provider: FakeProvider, position: int) -> list[tuple[str, str]]:
+    """Id and text of each result that a request told of."""
+    items = conversation(provider, position)
+    if form == "openai_chat":
+        return [(item["tool_call_id"], item["content"]) for item in items if item.get("role") == "tool"]
+    if form == "openai_responses":
+        outputs = [item for item in items if item.get("type") == "function_call_output"]
+        return [(item["call_id"], item["output"]) for item in outputs]
+    blocks = [block for item in items for block in item["content"]]
+    return [(block["tool_use_id"], block["content"]) for block in blocks if block["type"] == "tool_result"]
+
+
+QUERIES = {"queries": ["send an email message"]}
+MALFORMED = [
+    ('{"queries": ["unterm', False),
+    ("", False),
+    ("null", False),
+    ("[1]", False),
+    (json.dumps(json.dumps(QUERIES)), True),
+]
+
+
+@pytest.mark.parametrize(("arguments", "finds"), MALFORMED)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_broken_arguments_of_a_search_go_back_as_an_object(
+    form: str, mode: str, arguments: str, finds: bool
+) -> None:
+    """(E83, E85, E87, E94)"""
+    broken = Call("s1", "tool_search", arguments, native=False)
+    steps = (Answer(calls=(broken,)), searches("send an email message", call_id="s2"), Answer("Done."))
+    with served(*steps) as (provider, url):
+        assert caller(form, url, mode).ask("Mail hi to Ann.") == ["Done."]
+    ((call_id, sent),) = calls_of(form, provider, 1)
+    assert isinstance(sent, dict)
+    assert (sent == QUERIES) is finds
+    assert [result[0] for result in results_of(form, provider, 1)] == [call_id]
+    assert ("mail__send_email" in names_in(provider.bodies[1])) is finds
+
+
+@pytest.mark.parametrize(("arguments", "finds"), MALFORMED)
+@pytest.mark.parametrize("form", FORMS)
+def test_broken_arguments_beside_a_call_go_back_as_an_object(form: str, arguments: str, finds: bool) -> None:
+    """(E83, E85, E87, E94)"""
+    broken = Call("s2", "tool_search", arguments, native=False)
+    steps = (searches("send an email message"), Answer(calls=(broken, SEND)), Answer("Done."))
+    with served(*steps) as (provider, url):
+        loop = caller(form, url)
+        assert loop.ask("Mail hi to Ann.") == ["Done."]
+    assert [name for name, _ in loop.ran] == ["mail__send_email"]
+    sent = dict(calls_of(form, provider, 2))
+    assert sent.keys() == {"s1", "s2", "c1"}
+    assert isinstance(sent["s2"], dict)
+    assert (sent["s2"] == QUERIES) is finds
+
+
+@pytest.mark.parametrize("call_id", ["", "1"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_searches_with_empty_or_repeated_ids_each_get_their_result(
+    form: str, mode: str, call_id: str
+) -> None:
+    """(E101)"""
+    both = ("send an email message", "current weather of a city")
+    steps = (
+        Answer(calls=tuple(search_call(query, call_id=call_id) for query in both)),
+        searches("search the web", call_id=call_id),
+        Answer("Done."),
+    )
+    with served(*steps) as (provider, url):
+        assert caller(form, url, mode).ask("Mail the weather to Ann.") == ["Done."]
+    called = [call for call, _ in calls_of(form, provider, 2)]
+    assert len(set(called)) == 3
+    assert "" not in called
+    answered = results_of(form, provider, 2)
+    assert [result for result, _ in answered] == called
+    found = ("mail__send_email", "get_weather", "web__search")
+    assert all(name in text for name, (_, text) in zip(found, answered, strict=True))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_search_with_the_id_of_a_call_beside_it_gets_another(form: str) -> None:
+    """(E101)"""
+    beside = Answer(calls=(search_call("current weather of a city", call_id="c1"), SEND))
+    steps = (searches("send an email message", call_id=""), beside, Answer("Done."), Answer("Bye."))
+    with served(*steps) as (provider, url):
+        assert caller(form, url).ask("Mail hi to Ann.", "Thanks.") == ["Done.", "Bye."]
+    for position in (2, 3):
+        called = [call for call, _ in calls_of(form, provider, position)]
+        assert len(set(called)) == 3
+        assert sorted(result for result, _ in results_of(form, provider, position)) == sorted(called)
+    assert ("c1", "mail__send_email ran") in results_of(form, provider, 3)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_search_with_the_id_of_a_call_after_it_gets_another_that_stays(form: str) -> None:
+    """(E101)"""
+    steps = (
+        searches("send an email message", call_id="c1"),
+        Answer(calls=(SEND,)),
+        searches("current weather of a city", call_id="c1"),
+        Answer("Done."),
+        Answer("Bye."),
+    )
+    with served(*steps) as (provider, url):
+        assert caller(form, url).ask("Mail hi to Ann.", "Thanks.") == ["Done.", "Bye."]
+    called = [call for call, _ in calls_of(form, provider, 4)]
+    assert len(set(called)) == 3
+    assert sorted(result for result, _ in results_of(form, provider, 4)) == sorted(called)
+    assert ("c1", "mail__send_email ran") in results_of(form, provider, 4)
+    before, after = conversation(provider, 3), conversation(provider, 4)
+    assert after[: len(before)] == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tool_called_beside_the_search_that_finds_it_is_sent_back(form: str) -> None:
+    both = Answer(calls=(search_call("current weather of a city"), WEATHER))
+    with served(both, Answer(calls=(Call("c3", "get_weather"),)), Answer("Rain.")) as (provider, url):
+        loop = caller(form, url)
+        assert loop.ask("Weather?") == ["Rain."]
+    assert [name for name, _ in loop.ran] == ["get_weather"]
+    assert "There is no tool 'get_weather'." in dict(results_of(form, provider, 1))["c2"]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_streams_show_what_a_round_says_before_it_searches(form: str) -> None:
     steps = (searches("send an email message", text="Let me look."), Answer("Found it."))

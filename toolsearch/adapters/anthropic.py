@@ -63,16 +63,26 @@ class Anthropic:
         return [read_call(block) for block in answer["content"] if block["type"] == "tool_use"]
 
     def exchange(
-        self, request: Arguments, answer: JsonObject, results: Sequence[JsonObject]
+        self,
+        request: Arguments,
+        answer: JsonObject,
+        calls: Sequence[ToolCall],
+        results: Sequence[JsonObject],
     ) -> list[JsonObject]:
         del request
+        mended = iter(calls)
+        content = [
+            _mended(block, next(mended)) if block["type"] == "tool_use" else block
+            for block in plain(answer["content"])
+        ]
         return [
-            {"role": "assistant", "content": plain(answer["content"])},
+            {"role": "assistant", "content": content},
             {"role": "user", "content": list(results)},
         ]
 
-    def beside(self, answer: JsonObject, is_ours: IsOurs) -> list[JsonObject]:
-        return [plain(block) for block in answer["content"] if _is_ours(block, is_ours)]
+    def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
+        ours = [plain(block) for block in answer["content"] if _is_ours(block, is_ours)]
+        return list(map(_mended, ours, calls))
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         answer, *rest = map(plain, messages[position : position + 2])
@@ -84,7 +94,7 @@ class Anthropic:
             messages[position + 1] = {**results, "content": [*hidden.results, *results["content"]]}
 
     def without(self, answer: Any, is_ours: IsOurs) -> Any:
-        kept = [block for block in answer.content if not _is_ours(block.to_dict(), is_ours)]
+        kept = [block for block in answer.content if not _is_ours(block.to_dict(warnings=False), is_ours)]
         return answer.model_copy(update={"content": kept})
 
     def chunks(self, is_ours: IsOurs) -> AnthropicChunks:
@@ -159,6 +169,10 @@ class AnthropicChunks:
     def _placed(self, event: Any) -> list[Any]:
         place = self._places.get(event.index)
         return [] if place is None else [event.model_copy(update={"index": place})]
+
+
+def _mended(block: JsonObject, call: ToolCall) -> JsonObject:
+    return {**block, "id": call.id, "name": call.name, "input": as_object(call.arguments)}
 
 
 def _is_ours(block: JsonObject, is_ours: IsOurs) -> bool:

@@ -56,12 +56,16 @@ class WireApi(Protocol):
         """The calls of an answer in the API's own form, in order."""
 
     def exchange(
-        self, request: Arguments, answer: JsonObject, results: Sequence[JsonObject]
+        self,
+        request: Arguments,
+        answer: JsonObject,
+        calls: Sequence[ToolCall],
+        results: Sequence[JsonObject],
     ) -> list[JsonObject]:
-        """A round whose calls are all ours, as messages."""
+        """A round whose calls are all ours, as messages; `calls` are these as the conversation holds them."""
 
-    def beside(self, answer: JsonObject, is_ours: IsOurs) -> list[JsonObject]:
-        """Our calls of an answer as the conversation holds them."""
+    def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
+        """Our calls of an answer in the API's form, mended as `calls`."""
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         """Give the answer at `position` of `messages` our calls back, and put their results after it."""

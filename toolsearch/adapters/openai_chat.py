@@ -69,13 +69,19 @@ class OpenAIChat:
         return [read_call(call) for call in calls if "function" in call]
 
     def exchange(
-        self, request: Arguments, answer: JsonObject, results: Sequence[JsonObject]
+        self,
+        request: Arguments,
+        answer: JsonObject,
+        calls: Sequence[ToolCall],
+        results: Sequence[JsonObject],
     ) -> list[JsonObject]:
         del request
-        return [_message(answer), *results]
+        message = _message(answer)
+        return [{**message, "tool_calls": list(map(_mended, message["tool_calls"], calls))}, *results]
 
-    def beside(self, answer: JsonObject, is_ours: IsOurs) -> list[JsonObject]:
-        return [call for call in _message(answer)["tool_calls"] if is_ours(self.tool_name(call) or "")]
+    def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
+        ours = [call for call in _message(answer)["tool_calls"] if is_ours(self.tool_name(call) or "")]
+        return list(map(_mended, ours, calls))
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         answer = plain(messages[position])
@@ -165,6 +171,11 @@ class OpenAIChatChunks:
 def _message(answer: JsonObject) -> JsonObject:
     message: JsonObject = plain(answer["choices"][0]["message"])
     return message
+
+
+def _mended(record: JsonObject, call: ToolCall) -> JsonObject:
+    function = {**record["function"], "name": call.name, "arguments": call.arguments}
+    return {**record, "id": call.id, "function": function}
 
 
 def _extended(content: Any, text: str) -> Any:

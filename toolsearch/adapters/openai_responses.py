@@ -65,16 +65,25 @@ class OpenAIResponses:
         return [read_call(item) for item in answer["output"] if item["type"] == "function_call"]
 
     def exchange(
-        self, request: Arguments, answer: JsonObject, results: Sequence[JsonObject]
+        self,
+        request: Arguments,
+        answer: JsonObject,
+        calls: Sequence[ToolCall],
+        results: Sequence[JsonObject],
     ) -> list[JsonObject]:
-        items = plain(answer["output"])
+        mended = iter(calls)
+        items = [
+            _mended(item, next(mended)) if item["type"] == "function_call" else item
+            for item in plain(answer["output"])
+        ]
         if request.get("store") is False:
             # Without storage the provider knows reasoning again only by what it has encrypted.
             items = [i for i in items if i["type"] != "reasoning" or i.get("encrypted_content")]
         return [*items, *results]
 
-    def beside(self, answer: JsonObject, is_ours: IsOurs) -> list[JsonObject]:
-        return [plain(item) for item in answer["output"] if _is_ours(item, is_ours)]
+    def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
+        ours = [plain(item) for item in answer["output"] if _is_ours(item, is_ours)]
+        return list(map(_mended, ours, calls))
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         # Items stand for themselves, so a call and its result may precede what was said with it.
@@ -156,6 +165,10 @@ class OpenAIResponsesChunks:
     def _numbered(self, event: Any) -> Any:
         number, self._sequence = self._sequence, self._sequence + 1
         return event.model_copy(update={"sequence_number": number})
+
+
+def _mended(item: JsonObject, call: ToolCall) -> JsonObject:
+    return {**item, "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 def _is_ours(item: JsonObject, is_ours: IsOurs) -> bool:

@@ -11,12 +11,15 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from toolsearch.messages import Message
 from toolsearch.tools import JsonObject
+
+_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id"})
+_ARGUMENTS = "input"
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,18 @@ class Hidden:
     calls: tuple[JsonObject, ...] = ()
     results: tuple[JsonObject, ...] = ()
     searches: tuple[Message, ...] = ()
+
+    def apart_from(self, taken: Collection[str]) -> Hidden:
+        """The same with another id, always the same one, for a call whose id is among `taken`.
+
+        A small server may give a call that the caller sees the id of a search that it does not.
+        """
+        return Hidden(
+            tuple(_renamed(self.exchange, taken)),
+            tuple(_renamed(self.calls, taken)),
+            tuple(_renamed(self.results, taken)),
+            self.searches,
+        )
 
 
 class Recall:
@@ -87,6 +102,25 @@ def plain(value: Any) -> Any:
         return [plain(inner) for inner in value]
     dump = getattr(value, "model_dump", None)
     return plain(dump(mode="json", warnings=False)) if callable(dump) else value
+
+
+def _renamed(value: Any, taken: Collection[str]) -> Any:
+    """`value` with other ids for `taken` in the places that providers have for ids of calls."""
+    if isinstance(value, list | tuple):
+        return [_renamed(inner, taken) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    out = {}
+    for key, inner in value.items():
+        if key in _IDS and isinstance(inner, str):
+            out[key] = _other_id(inner) if inner in taken else inner
+        else:
+            out[key] = inner if key == _ARGUMENTS else _renamed(inner, taken)
+    return out
+
+
+def _other_id(call_id: str) -> str:
+    return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:24]}"
 
 
 def _canonical(value: Any) -> bytes:

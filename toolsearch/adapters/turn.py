@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from toolsearch.adapters.api import Arguments, Chunks, WireApi
@@ -13,7 +14,7 @@ from toolsearch.adapters.recall import Hidden, Recall, digest, plain, prefix_key
 from toolsearch.adapters.tool_lists import ToolList, ToolLists
 from toolsearch.adapters.usage import summed
 from toolsearch.adapters.wire import calls_in, read_conversation, written_result, written_tools
-from toolsearch.advisors.calls import plan_calls
+from toolsearch.advisors.calls import PlannedCall, plan_calls
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.discovery.discovery import Discovery
@@ -120,10 +121,11 @@ class Turn:
             LimitExceededError: more rounds than `max_rounds`.
         """
         calls = self._api.calls(answer)
-        ours = [call for call in calls if self.is_ours(call.name)]
-        results = [self._result(call) for call in ours]
+        planned = self._planned(calls)
+        ours = [each.call for each in planned]
+        results = [self._result(each) for each in planned]
         if ours and len(ours) == len(calls):
-            self._rounds.append(self._api.exchange(self._request, answer, results))
+            self._rounds.append(self._api.exchange(self._request, answer, ours, results))
             if len(self._rounds) >= self._searching.max_rounds:
                 raise LimitExceededError(
                     f"The model went on searching for {self._searching.max_rounds} rounds.",
@@ -131,14 +133,14 @@ class Turn:
                     limit=self._searching.max_rounds,
                 )
             return False
-        beside = self._api.beside(answer, self.is_ours) if ours else []
+        beside = self._api.beside(answer, self.is_ours, ours) if ours else []
         self._keep(answer, beside, results)
         return True
 
     def finished(self, response: Any) -> Any:
         """The client's answer to the caller, or None where another round is due."""
         self._usages.append(response.usage)
-        answer: JsonObject = response.to_dict()
+        answer: JsonObject = response.to_dict(warnings=False)
         if not self.take(answer):
             return None
         if any(self.is_ours(call.name) for call in self._api.calls(answer)):
@@ -161,6 +163,7 @@ class Turn:
         """The conversation as the model knows it, and what of it discovery must know."""
         recall = self._searching.recall
         messages = self._api.messages(self._request)
+        taken = {call.id for message in messages for call in calls_in(message)}
         told: list[Any] = []
         neutral: list[Message] = []
         rejoin: list[tuple[int, Hidden]] = []
@@ -176,6 +179,7 @@ class Turn:
             self._key, hidden = key, recall.find(key)
             self._at_end = hidden or Hidden()
             if hidden is not None:
+                hidden = hidden.apart_from(taken)
                 told += hidden.exchange
                 neutral += hidden.searches
                 if hidden.calls:
@@ -212,11 +216,20 @@ class Turn:
             tools[-1] = {**tools[-1], "cache_control": marks[-1]}
         return tools
 
-    def _result(self, call: ToolCall) -> JsonObject:
+    def _planned(self, calls: Sequence[ToolCall]) -> tuple[PlannedCall, ...]:
+        """Our calls of an answer, made fit to send back; what only they will find, they cannot call."""
+        ours = tuple(call for call in calls if self.is_ours(call.name))
+        if not ours:
+            return ()
+        theirs = (call for call in calls if not self.is_ours(call.name))
+        told = (call for message in chain(self._told, *self._rounds) for call in calls_in(message))
+        taken = AssistantMessage(content=(*told, *theirs))
+        offered = APPEND.runnable(self.discovery.offer())
+        return plan_calls(AssistantMessage(content=ours), offered, history=[taken]).calls
+
+    def _result(self, planned: PlannedCall) -> JsonObject:
         """The result of a call of ours in the provider's form."""
-        offer = self.discovery.offer()
-        offered = APPEND.runnable(offer)
-        planned = plan_calls(AssistantMessage(content=(call,)), offered).calls[0]
+        call = planned.call
         result = planned.refusal or self.discovery.search(planned.arguments)
         self._searches.append(
             ToolMessage(
