@@ -53,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=RESULTS / "scale.json", metavar="FILE")
     options = parser.parse_args(arguments)
     machine = describe_machine()
-    records = list(itertools.islice(scale_records(read_botocore()), max(options.tools)))
+    operations = list(read_botocore())
+    records = list(itertools.islice(scale_records(iter(operations)), max(options.tools)))
     with tempfile.TemporaryDirectory() as scratch:
         sizes = [_measure(records[:n], Path(scratch) / str(n)) for n in sorted(options.tools)]
     results = {
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "machine": machine,
         "versions": measured_versions(),
         "document_tokens": DOCUMENT_TOKENS,
+        "operations": len(operations),
         "import": _best([_step("imports") for _ in range(2 * REPEATS)], "import_s"),
         "sizes": sizes,
     }

@@ -49,6 +49,7 @@ def build(options: Options) -> JsonObject:
         "calibrate_s": round(calibrate_s, 3),
         "save_s": round(save_s, 3),
         "index_mb": round(sum(path.stat().st_size for path in files) / 2**20, 1),
+        "catalog_fingerprint": index.summary.catalog_fingerprint,
         "build_peak_mb": _peak_mb(),
     }
 

@@ -55,8 +55,9 @@ def test_a_tool_that_is_called_by_its_name_comes_first(query: str) -> None:
 
 
 def test_every_tool_that_a_query_names_is_found() -> None:
-    """(E115)"""
+    """(E115) Among 300 tools."""
     tools = [Tool(raw_name=f"{letter}_x", description=f"Tool {i}.") for i, letter in enumerate("abcdefghij")]
+    tools += [Tool(raw_name=f"{i}_x_more", description="a_x b_x c_x d_x e_x f_x") for i in range(290)]
     assert set(search(searcher(tools), "a_x b_x c_x d_x e_x f_x", k=6).names) == {f"{c}_x" for c in "abcdef"}
 
 
