@@ -77,10 +77,13 @@ class OpenAIChat:
     ) -> list[JsonObject]:
         del request
         message = _message(answer)
-        return [{**message, "tool_calls": list(map(_mended, message["tool_calls"], calls))}, *results]
+        mended = iter(calls)
+        told = [_mended(call, next(mended)) if "function" in call else call for call in message["tool_calls"]]
+        return [{**message, "tool_calls": told}, *results]
 
     def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
-        ours = [call for call in _message(answer)["tool_calls"] if is_ours(self.tool_name(call) or "")]
+        asked = (call for call in _message(answer)["tool_calls"] if "function" in call)
+        ours = [call for call in asked if is_ours(call["function"]["name"])]
         return list(map(_mended, ours, calls))
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
