@@ -11,7 +11,7 @@ from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder
 from benchmarks.names import forms_of, is_called, names
 from toolsearch.catalog import Catalog
-from toolsearch.document import render_document
+from toolsearch.document import MAX_DESCRIPTION, render_document
 from toolsearch.evaluation.datasets import BenchQuery, make_dataset
 from toolsearch.evaluation.retrievers import make_retriever
 from toolsearch.retrieval.base import SearchRequest
@@ -86,8 +86,18 @@ def test_compositions_grow_from_the_plainest_to_nearly_the_default() -> None:
         "my hotel book Room: Books a room. Parameters: bed Size",
         "my hotel book Room: Books a room. Parameters: bed Size: Its size.",
         "my hotel book Room: Books a room. Parameters: bed Size: Its size. [twin, king]",
+        # The same, every field cut at a quarter, at half and at twice the length.
+        "my hotel book Room: Books a room. Parameters: bed Size: Its size. [twin, king]",
+        "my hotel book Room: Books a room. Parameters: bed Size: Its size. [twin, king]",
+        "my hotel book Room: Books a room. Parameters: bed Size: Its size. [twin, king]",
     ]
     assert "Books a room." in render_document(tool)
+
+
+def test_compositions_cut_their_fields_at_shares_of_the_default_length() -> None:
+    tool = Tool(raw_name="tell", description="x" * 9 * MAX_DESCRIPTION)
+    lengths = [len(compose(tool)) - len("tell: ") for compose in list(COMPOSITIONS.values())[-3:]]
+    assert lengths == [MAX_DESCRIPTION // 4, MAX_DESCRIPTION // 2, 2 * MAX_DESCRIPTION]
 
 
 def test_names_are_written_in_many_ways() -> None:
