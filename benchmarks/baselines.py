@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Embedder
+from toolsearch.evaluation.retrievers import RRF_DEPTH, RRF_K0
 from toolsearch.exceptions import SearchRequestError
 from toolsearch.naming import split_words
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
 from toolsearch.tools import Tool
-
-RRF_K0 = 60
-RRF_DEPTH = 100
 
 
 class PlainBM25:

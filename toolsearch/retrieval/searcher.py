@@ -197,19 +197,18 @@ class ToolSearcher:
 
     def _calibration(self, state: _State, allowed: Mask | None) -> Calibration:
         """The calibration over the rows of `allowed`: the stored one, or one that is measured once."""
-        if allowed is None and set(self.channels) >= {"dense", "lexical"}:
-            stored = Calibration.from_json(state.index.calibration)
-            if stored is not None:
-                return stored
         key = b"" if allowed is None else np.packbits(allowed).tobytes()
         calibration = state.calibrations.get(key)
+        if calibration is not None:
+            return calibration
+        if allowed is None and set(self.channels) >= {"dense", "lexical"}:
+            calibration = Calibration.from_json(state.index.calibration)
         if calibration is None:
-            calibration = calibrate(
-                state.index, self.embedder, allowed=allowed, lexical="lexical" in self.channels
-            )
-            if len(state.calibrations) >= _CALIBRATIONS_KEPT:
-                state.calibrations.clear()
-            state.calibrations[key] = calibration
+            lexical = "lexical" in self.channels
+            calibration = calibrate(state.index, self.embedder, allowed=allowed, lexical=lexical)
+        if len(state.calibrations) >= _CALIBRATIONS_KEPT:
+            state.calibrations.clear()
+        state.calibrations[key] = calibration
         return calibration
 
 
