@@ -30,17 +30,19 @@ CALLS = st.lists(st.tuples(st.sampled_from(["add", "list_all"]), ARGUMENTS), max
 ANSWERS = st.builds(Answer, text=TEXTS, calls=CALLS, reasoning=TEXTS, piece=st.integers(1, 6))
 
 
-async def both(model: HttpChatModel) -> tuple[ChatResponse, list[ChatEvent]]:
-    events = [event async for event in model.stream(REQUEST)]
-    return await model.complete(REQUEST), events
+async def both(form: str, answer: Answer) -> tuple[ChatResponse, list[ChatEvent]]:
+    """One answer of one provider and of another like it, whole and as events."""
+    called, streamed = (
+        MODELS[form]("m", transport=FakeProvider([answer]).transport, sleep=no_sleep) for _ in range(2)
+    )
+    return await called.complete(REQUEST), [event async for event in streamed.stream(REQUEST)]
 
 
 @pytest.mark.parametrize("form", MODELS)
 @given(answer=ANSWERS)
 @settings(max_examples=60, deadline=None)
 def test_both_ways_give_the_same_response(form: str, answer: Answer) -> None:
-    provider = FakeProvider([answer, answer])
-    whole, events = asyncio.run(both(MODELS[form]("m", transport=provider.transport, sleep=no_sleep)))
+    whole, events = asyncio.run(both(form, answer))
     assert events[-1] == RoundFinished(whole)
     deltas = [event for event in events[:-1] if isinstance(event, TextDelta)]
     assert len(deltas) == len(events) - 1
@@ -53,10 +55,9 @@ def test_both_ways_give_the_same_response(form: str, answer: Answer) -> None:
     assert whole.model == "fake-1"
 
 
-def test_reasoning_is_kept_before_what_it_led_to(connect: Connect, form: str) -> None:
+def test_reasoning_is_kept_before_what_it_led_to(form: str) -> None:
     answer = Answer("yes", (Call("c1", "add"),), reasoning="because")
-    model, _ = connect(form, [answer, answer])
-    whole, _ = asyncio.run(both(model))
+    whole, _ = asyncio.run(both(form, answer))
     reasoning, _, call = whole.message.content
     assert isinstance(reasoning, OpaquePart)
     assert "because" in reasoning.data.values()

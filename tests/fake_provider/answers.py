@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Json = dict[str, Any]
@@ -22,7 +22,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says. `piece` is how many characters a delta of its stream has."""
+    """What the model says. `piece` is how many characters a delta of its stream has.
+
+    `id` is the provider's: it gives each answer its own.
+    """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -32,6 +35,7 @@ class Answer:
     input_tokens: int = 11
     output_tokens: int = 7
     cached_tokens: int = 3
+    id: str = "1"
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def whole_chat(answer: Answer) -> Json:
             for c in answer.calls
         ]
     return {
-        "id": "chatcmpl-1",
+        "id": f"chatcmpl-{answer.id}",
         "object": "chat.completion",
         "created": 1,
         "model": "fake-1",
@@ -91,7 +95,7 @@ def chat_events(answer: Answer) -> Iterator[Json]:
     def chunk(delta: Json, reason: str | None = None) -> Json:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         return {
-            "id": "chatcmpl-1",
+            "id": f"chatcmpl-{answer.id}",
             "object": "chat.completion.chunk",
             "created": 1,
             "model": "fake-1",
@@ -118,23 +122,28 @@ def whole_responses(answer: Answer) -> Json:
     output: list[Json] = []
     if answer.reasoning:
         output.append(
-            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": answer.reasoning}
+            {
+                "type": "reasoning",
+                "id": f"rs_{answer.id}",
+                "summary": [],
+                "encrypted_content": answer.reasoning,
+            }
         )
     if answer.text:
         content = [{"type": "output_text", "text": answer.text, "annotations": []}]
         output.append(
             {
                 "type": "message",
-                "id": "msg_1",
+                "id": f"msg_{answer.id}",
                 "role": "assistant",
                 "status": "completed",
                 "content": content,
             }
         )
-    output += [responses_call(i, call) for i, call in enumerate(answer.calls)]
+    output += [responses_call(f"{answer.id}_{i}", call) for i, call in enumerate(answer.calls)]
     incomplete = {"reason": "max_output_tokens"} if answer.cut_off else None
     return {
-        "id": "resp_1",
+        "id": f"resp_{answer.id}",
         "object": "response",
         "created_at": 1,
         "model": "fake-1",
@@ -155,7 +164,7 @@ def whole_responses(answer: Answer) -> Json:
     }
 
 
-def responses_call(position: int, call: Call) -> Json:
+def responses_call(position: str, call: Call) -> Json:
     if call.name == "tool_search" and call.native:
         return {
             "type": "tool_search_call",
@@ -226,7 +235,7 @@ def whole_anthropic(answer: Answer) -> Json:
         for call in answer.calls
     ]
     return {
-        "id": "msg_1",
+        "id": f"msg_{answer.id}",
         "type": "message",
         "role": "assistant",
         "model": "fake-1",
@@ -247,7 +256,7 @@ def anthropic_reason(answer: Answer) -> str:
 
 
 def anthropic_events(answer: Answer) -> Iterator[Json]:
-    whole = whole_anthropic(answer if not answer.cut_off else Answer(answer.text, (), answer.reasoning))
+    whole = whole_anthropic(answer if not answer.cut_off else replace(answer, calls=(), cut_off=False))
     usage = {**whole["usage"], "output_tokens": 1}
     yield {
         "type": "message_start",

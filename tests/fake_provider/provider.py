@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import httpx
@@ -53,6 +54,7 @@ class FakeProvider:
         answer = step(body) if callable(step) else step
         if isinstance(answer, Failure):
             return answer.status, answer.headers, answer.body.encode()
+        answer = replace(answer, id=str(len(self.bodies)))
         if body.get("stream"):
             return (
                 200,

@@ -65,6 +65,9 @@ def refuse_responses(body: Json) -> str | None:
     # What this provider was told before may hold the call.
     goes_on = "conversation" in body or "previous_response_id" in body
     open_ids: dict[str, str] = {}
+    item_ids = [item["id"] for item in body["input"] if item.get("id")]
+    if len(set(item_ids)) != len(item_ids):
+        return "Duplicate item found with id in 'input'."
     outputs = {"function_call": "function_call_output", "tool_search_call": "tool_search_output"}
     for item in body["input"]:
         kind = item.get("type", "message")

@@ -48,3 +48,9 @@ def test_a_call_needs_an_id() -> None:
     call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
     assert status("/chat/completions", {"messages": [{"role": "assistant", "tool_calls": [call]}]}) == 400
     assert status("/responses", {"input": [{"type": "function_call", "name": "f", "arguments": "{}"}]}) == 400
+
+
+def test_items_of_the_history_have_ids_of_their_own() -> None:
+    items = [{"type": "message", "role": "assistant", "id": each, "content": "Hi."} for each in "ab"]
+    assert status("/responses", {"input": items}) == 200
+    assert status("/responses", {"input": [*items, items[0]]}) == 400
