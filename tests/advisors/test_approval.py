@@ -1,6 +1,7 @@
 """Calls wait for a decision, in this process or another, and none runs twice."""
 
 import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,47 @@ def test_a_journal_knows_a_call_of_a_run_and_how_it_ended(kind: str, tmp_path: P
     journal.end("run")
     assert journal.has_ended("run")
     assert not journal.has_ended("other")
+
+
+def test_a_call_is_noted_when_it_is_done_not_when_all_are() -> None:
+    noted = threading.Event()
+
+    class Journal(MemoryCallJournal):
+        def finish(self, run_id: str, result: ToolMessage) -> None:
+            super().finish(run_id, result)
+            noted.set()
+
+    @tool
+    def delete(path: str) -> str:
+        """Deletes."""
+        return "gone" if path == "x" or noted.wait(30) else "nothing was noted"
+
+    calls = [tool_call("delete", {"path": path}, id=path) for path in "xy"]
+    state = paused(call(ScriptedChatModel([calls]), [delete], advisors()))
+    model = ScriptedChatModel(["Done."])
+    call(model, [delete], advisors(Journal()), state.resume({"x": Approve(), "y": Approve()}))
+    assert [each.text for each in results(model.requests[0].messages)] == ["gone", "gone"]
+
+
+@pytest.mark.parametrize(("broken", "runs"), [("begin", ["delete y"]), ("finish", ["delete x", "delete y"])])
+def test_a_journal_that_fails_ends_the_run_once_the_other_calls_are_noted(
+    broken: str, runs: list[str]
+) -> None:
+    journal = MemoryCallJournal()
+    sound = getattr(journal, broken)
+
+    def fails_for_x(run_id: str, given: str | ToolMessage) -> object:
+        if given == "x" or getattr(given, "call_id", "") == "x":
+            raise OSError("disk full")
+        return sound(run_id, given)
+
+    calls = [tool_call("delete", {"path": path}, id=path) for path in "xy"]
+    state = paused(call(ScriptedChatModel([calls]), TOOLS, advisors()))
+    setattr(journal, broken, fails_for_x)
+    with pytest.raises(OSError, match="disk full"):
+        call(ScriptedChatModel([]), TOOLS, advisors(journal), state.resume({"x": Approve(), "y": Approve()}))
+    assert sorted(ran) == runs
+    assert isinstance(journal.begin(state.id, "y"), ToolMessage)
 
 
 def test_a_journal_in_memory_is_bounded() -> None:

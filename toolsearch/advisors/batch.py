@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,16 +11,12 @@ from toolsearch.advisors.calls import Plan, PlannedCall
 from toolsearch.advisors.failures import ToolFailure
 from toolsearch.advisors.journal import CallJournal
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
-from toolsearch.advisors.manager import ToolCallingManager, failures_of
+from toolsearch.advisors.manager import Around, ToolCallingManager, failures_of
+from toolsearch.advisors.once import OnceOnly
 from toolsearch.advisors.paused import Resumption, WaitingCall
 from toolsearch.advisors.turn import Turn
 from toolsearch.messages import ToolMessage, ToolResult
 from toolsearch.tools import ToolContext
-
-_UNKNOWN = (
-    "It is not known whether this call ran: it had begun when the run broke off. It was not run again; "
-    "find out before asking for it once more."
-)
 
 
 @dataclass(frozen=True)
@@ -78,18 +73,11 @@ class BatchRunner:
             if planned.call.id not in decisions:
                 decided.append(planned)
                 continue
-            after = _after(decisions[planned.call.id], planned)
-            if after.refusal is None:
-                begun = await asyncio.to_thread(self._journal.begin, paused.id, after.call.id)
-                if isinstance(begun, ToolMessage):
-                    done[after.call.id] = begun
-                elif begun == "unknown":
-                    after = replace(after, refusal=ToolResult.error(_UNKNOWN))
-            decided.append(after)
-        batch = await self._execute(plan.with_calls(decided), context, waiting=still, done=done)
-        for result in batch.fresh:
-            await asyncio.to_thread(self._journal.finish, paused.id, result)
-        return batch
+            decided.append(_after(decisions[planned.call.id], planned))
+        once = OnceOnly(self._journal, paused.id)
+        batch = await self._execute(plan.with_calls(decided), context, waiting=still, done=done, around=once)
+        once.raise_error()
+        return replace(batch, fresh=tuple(each for each in batch.fresh if each.call_id not in once.known))
 
     async def _execute(
         self,
@@ -99,11 +87,12 @@ class BatchRunner:
         waiting: Sequence[WaitingCall],
         done: Mapping[str, ToolMessage] | None = None,
         breach: LimitBreach | None = None,
+        around: Around | None = None,
     ) -> Batch:
         results = dict(done or {})
         held = results.keys() | {each.call.id for each in waiting}
         outcomes = await self._manager.execute(
-            [planned for planned in plan.calls if planned.call.id not in held], context
+            [planned for planned in plan.calls if planned.call.id not in held], context, around=around
         )
         fresh = tuple(outcome.result for outcome in outcomes)
         results |= {result.call_id: result for result in fresh}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from toolsearch.advisors.calls import Plan, PlannedCall, ToolResolver, plan_calls
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
@@ -41,6 +42,10 @@ class Outcome:
 
     result: ToolMessage
     failure: ToolFailure | None = None
+
+
+Around: TypeAlias = Callable[[PlannedCall, Callable[[], Awaitable[Outcome]]], Awaitable[Outcome]]
+"""Stands around each call that is to run: given the call and what runs it, the outcome."""
 
 
 class ToolCallingManager:
@@ -109,8 +114,15 @@ class ToolCallingManager:
         """The calls of `message`, checked before anything runs: see `calls.plan_calls`."""
         return plan_calls(message, offered, history=history, resolvers=self._resolvers)
 
-    async def execute(self, calls: Sequence[PlannedCall], context: ToolContext) -> tuple[Outcome, ...]:
+    async def execute(
+        self, calls: Sequence[PlannedCall], context: ToolContext, *, around: Around | None = None
+    ) -> tuple[Outcome, ...]:
         """Runs planned calls; an outcome for each, in order.
+
+        Args:
+            calls: Those that are refused do not run.
+            context: Handed to the tools, with the id of their call.
+            around: Called once a call has room to run. It must not raise.
 
         Raises:
             DefinitionError, Exception: as `run`.
@@ -122,7 +134,7 @@ class ToolCallingManager:
             nullcontext() if self._max_concurrency is None else asyncio.Semaphore(self._max_concurrency)
         )
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._outcome(planned, context, room)) for planned in calls]
+            tasks = [group.create_task(self._outcome(planned, context, room, around)) for planned in calls]
         # A task that was cancelled from within does not fail the group; its result() raises.
         outcomes = tuple(task.result() for task in tasks)
         for failure in failures_of(outcomes):
@@ -132,19 +144,28 @@ class ToolCallingManager:
         return outcomes
 
     async def _outcome(
-        self, planned: PlannedCall, context: ToolContext, room: AbstractAsyncContextManager[object]
+        self,
+        planned: PlannedCall,
+        context: ToolContext,
+        room: AbstractAsyncContextManager[object],
+        around: Around | None,
     ) -> Outcome:
         if planned.refusal is not None:
-            return Outcome(_message(planned, planned.refusal))
+            return Outcome(result_message(planned, planned.refusal))
+        async with room:
+            if around is None:
+                return await self._ran(planned, context)
+            return await around(planned, lambda: self._ran(planned, context))
+
+    async def _ran(self, planned: PlannedCall, context: ToolContext) -> Outcome:
         tool, call = planned.runnable()
         try:
-            async with room:
-                value = await call(planned.arguments, replace(context, call_id=planned.call.id))
-            return Outcome(_message(planned, to_result(value, tool=tool.name)))
+            value = await call(planned.arguments, replace(context, call_id=planned.call.id))
+            return Outcome(result_message(planned, to_result(value, tool=tool.name)))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is the policy's to judge
             failure = ToolFailure(planned.call, error)
             self._report(failure)
-            return Outcome(_message(planned, self._errors.result(tool.name, error)), failure)
+            return Outcome(result_message(planned, self._errors.result(tool.name, error)), failure)
 
     def _report(self, failure: ToolFailure) -> None:
         if self._on_failure is None:
@@ -171,7 +192,8 @@ def _nothing_ran(error: Exception) -> bool:
     return isinstance(error, ToolArgumentsError)
 
 
-def _message(planned: PlannedCall, result: ToolResult) -> ToolMessage:
+def result_message(planned: PlannedCall, result: ToolResult) -> ToolMessage:
+    """The result as it goes into the conversation."""
     return ToolMessage(
         call_id=planned.call.id,
         name=planned.call.name,
