@@ -10,7 +10,7 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         (
-            "exceptions naming",
+            "exceptions naming http",
             "tools",
             "schema",
             "catalog document tokens messages",

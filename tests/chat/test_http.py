@@ -15,7 +15,7 @@ from tests.fake_provider import Answer, Failure, FakeProvider
 from toolsearch.chat.base import ChatEvent, ChatRequest, RoundFinished, TextDelta
 from toolsearch.chat.http import RETRIES
 from toolsearch.chat.model import HttpChatModel
-from toolsearch.embedders.retries import RetryPolicy
+from toolsearch.http.retries import RetryPolicy
 from toolsearch.exceptions import (
     AuthenticationError,
     BadRequestError,

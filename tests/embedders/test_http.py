@@ -16,8 +16,8 @@ from toolsearch.embedders.base import Embedder
 from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.embedders.endpoint import EmbeddingEndpoint
 from toolsearch.embedders.http import HttpEmbedder
-from toolsearch.embedders.retries import RetryPolicy
 from toolsearch.exceptions import DimensionMismatchError, EmbedderUnavailableError, EmbeddingError
+from toolsearch.http.retries import RetryPolicy
 from toolsearch.testing import HashingEmbedder
 
 URL = "http://embeddings.test/v1"

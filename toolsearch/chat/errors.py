@@ -16,6 +16,7 @@ from toolsearch.exceptions import (
     OverloadedError,
     RateLimitedError,
 )
+from toolsearch.http.secrets import Redaction
 from toolsearch.tools import JsonObject
 
 _BY_STATUS: Mapping[int, type[ChatModelError]] = {
@@ -53,6 +54,8 @@ _CONTEXT_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SHOWN_CHARACTERS = 500
+BODY_CHARACTERS = 1 << 14
+"""Only so much of a body is kept in an error."""
 
 
 def error_in(data: Any) -> JsonObject | None:
@@ -70,14 +73,28 @@ def error_in(data: Any) -> JsonObject | None:
 
 
 def model_error(
-    provider: str, *, status: int | None = None, body: str = "", retry_after_s: float | None = None
+    provider: str,
+    *,
+    status: int | None = None,
+    body: str = "",
+    retry_after_s: float | None = None,
+    hide: Redaction,
 ) -> ChatModelError:
-    """The error for a failure that `provider` told with this status and body; a stream has no status."""
+    """The error for a failure that `provider` told with this status and body; a stream has no status.
+
+    What it says is without the secrets that `hide` knows.
+    """
     error = error_in(_parsed(body)) or {}
     message = str(error.get("message") or body).strip() or "no reason given"
     code = str(error.get("code") or "")
     kind = _kind(status, code, str(error.get("type") or ""), message)
-    return kind(provider, message[:_SHOWN_CHARACTERS], status=status, body=body, retry_after_s=retry_after_s)
+    return kind(
+        provider,
+        hide.beginning(message, _SHOWN_CHARACTERS),
+        status=status,
+        body=hide.beginning(body, BODY_CHARACTERS),
+        retry_after_s=retry_after_s,
+    )
 
 
 def is_passing(error: ChatModelError) -> bool:
@@ -108,5 +125,5 @@ def _kind(status: int | None, code: str, type_: str, message: str) -> type[ChatM
 def _parsed(body: str) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -7,25 +7,39 @@ import json
 import logging
 import random as random_module
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypedDict
 from weakref import WeakKeyDictionary
 
 import httpx
 
-from toolsearch.chat.errors import error_in, is_passing, model_error
-from toolsearch.chat.sse import read_events
-from toolsearch.embedders.retries import RetryPolicy, parse_retry_after
+from toolsearch.chat.errors import BODY_CHARACTERS, error_in, is_passing, model_error
+from toolsearch.chat.sse import StreamMeter, read_events
 from toolsearch.embedders.text import without_surrogates
-from toolsearch.exceptions import ChatModelError, MalformedAnswerError, ModelUnreachableError
+from toolsearch.exceptions import (
+    BadRequestError,
+    ChatModelError,
+    MalformedAnswerError,
+    ModelUnreachableError,
+)
+from toolsearch.http.address import hidden_proxies
+from toolsearch.http.answer import Answer, read, within
+from toolsearch.http.retries import RetryPolicy, parse_retry_after
+from toolsearch.http.secrets import Redaction, words_of
 from toolsearch.tools import JsonObject
 
 RETRIES = RetryPolicy(attempts=4, base_wait_s=0.5, max_wait_s=30.0)
 CONNECT_TIMEOUT_S = 10.0
+MAX_ANSWER_BYTES = 1 << 25
+"""No longer answer is read, nor a longer event of a stream: some pictures fit in, and any text does."""
+MAX_STREAM_BYTES = 1 << 28
+"""Of a whole stream, in which each word of an answer costs some hundred bytes."""
 
 _LOG = logging.getLogger(__name__)
-_SHORTEST_SECRET = 8
+_INCOMPLETE = "the answer was not complete"
+_REASON_CHARACTERS = 500
+_FAILURES = (httpx.RequestError, httpx.InvalidURL, UnicodeError)
 
 
 class EndpointSettings(TypedDict, total=False):
@@ -42,7 +56,8 @@ class EndpointSettings(TypedDict, total=False):
 class ChatEndpoint:
     """Where a chat model is served. Safe to share between tasks, threads and event loops.
 
-    Its secrets appear in no message, error or log.
+    Its secrets appear in no message, error or log, in whatever spelling the provider repeats them. Redirects
+    are not followed: they would carry the key elsewhere.
 
     Attributes:
         url: Where requests are posted to, without user and password.
@@ -71,23 +86,27 @@ class ChatEndpoint:
             headers: Sent with each request.
             secrets: The key and the like, wherever in URL and headers they stand.
             retries: For requests that may succeed in a moment.
-            timeout_s: The longest silence of the provider, between two pieces of a stream too.
+            timeout_s: In which an answer must be there to its last byte; of a stream the first event, and
+                each further one after the one before.
             transport, sleep, clock, random: The world outside, for tests.
         """
-        self._auth = (url.username, url.password) if url.username else None
+        self._auth = (url.username, url.password) if url.username or url.password else None
         self.url = url.copy_with(userinfo=b"", fragment=None)
         self.provider = provider
         self._headers = dict(headers)
-        self._secrets = [s for s in (*secrets, url.password) if len(s) >= _SHORTEST_SECRET]
+        self._hide = Redaction(
+            [*secrets, *words_of(url.params.values())], user=url.username, password=url.password
+        )
+        self._shown_url = self._hide(str(self.url.copy_with(query=None)))
         self._retries = retries
-        self._timeout = httpx.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S)
+        self._timeout_s = timeout_s
         self._transport = transport
         self._sleep, self._clock, self._random = sleep, clock, random
         # A connection belongs to the event loop that opened it.
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
-        return f"ChatEndpoint({self.url.copy_with(query=None)!s})"
+        return f"ChatEndpoint({self._shown_url})"
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -115,19 +134,33 @@ class ChatEndpoint:
         Raises:
             ChatModelError: as for `post`; also in the middle, for an error that comes as an event.
         """
+        failure = None
         try:
-            async with self._client().stream("POST", self.url, content=_encode(body)) as response:
+            async with self._answering(body) as response:
                 if not response.is_success:
-                    await response.aread()
-                    raise self._refusal(response)
-                async with aclosing(read_events(response.aiter_bytes())) as events:
-                    async for data in events:
-                        if data.strip() == "[DONE]":
-                            # Read on to the end: a connection that was read out can be used again.
-                            continue
-                        yield self._parse(data, status=None)
-        except httpx.TransportError as exc:
-            raise self._unreachable(exc) from exc
+                    async with within(self._timeout_s, _INCOMPLETE):
+                        refusal = await read(response, max_bytes=MAX_ANSWER_BYTES)
+                    raise self._refusal(refusal)
+                meter = StreamMeter()
+                async with aclosing(read_events(self._metered(response, meter))) as events:
+                    while True:
+                        async with within(self._timeout_s, "no event came"):
+                            data = await anext(events, None)
+                        if data is None:
+                            break
+                        meter.end_event()
+                        # Read on to the end: a connection that was read out can be used again.
+                        if data.strip() != "[DONE]":
+                            yield self._parsed(data, None, "has an event that is no JSON object")
+                if meter.is_no_stream:
+                    text = meter.beginning.decode("utf-8", "replace")
+                    problem = f"is no stream of events{_but(response.headers)}"
+                    self._parsed(text, response.status_code, problem)
+                    raise self.malformed(problem, text, response.status_code)
+        except _FAILURES as exc:
+            failure = self._failure(exc)
+        if failure is not None:
+            raise failure
 
     async def wait_or_raise(self, error: ChatModelError, failures: int) -> None:
         """Wait until the next attempt after so many failures, or raise `error` where there is to be none."""
@@ -138,60 +171,109 @@ class ChatEndpoint:
         _LOG.debug("%s; again in %.1f s", type(error).__name__, wait_s)
         await self._sleep(wait_s)
 
-    async def _post(self, body: JsonObject) -> JsonObject:
-        try:
-            response = await self._client().post(self.url, content=_encode(body))
-        except httpx.TransportError as exc:
-            raise self._unreachable(exc) from exc
-        if not response.is_success:
-            raise self._refusal(response)
-        answer = self._parse(response.text, status=response.status_code)
-        if b"\\u" in response.content:
-            answer = _mended(answer)
-        return answer
+    def malformed(self, problem: str, body: str = "", status: int | None = None) -> MalformedAnswerError:
+        """The error for an answer whose `problem` is told after its URL; secrets are hidden."""
+        reason = self._hide.beginning(f"the answer of {self._shown_url} {problem}", _REASON_CHARACTERS)
+        return MalformedAnswerError(
+            self.provider, reason, status=status, body=self._hide.beginning(body, BODY_CHARACTERS)
+        )
 
-    def _parse(self, text: str, *, status: int | None) -> JsonObject:
+    async def _post(self, body: JsonObject) -> JsonObject:
+        failure = None
+        try:
+            async with within(self._timeout_s, _INCOMPLETE), self._answering(body) as response:
+                answer = await read(response, max_bytes=MAX_ANSWER_BYTES)
+        except _FAILURES as exc:
+            failure = self._failure(exc)
+        if failure is not None:
+            raise failure
+        if not answer.is_success:
+            raise self._refusal(answer)
+        if not answer.is_whole:
+            raise self.malformed(f"has more than {len(answer.content)} bytes", status=answer.status)
+        return self._parsed(answer.text, answer.status, f"is no JSON object{_but(answer.headers)}")
+
+    @asynccontextmanager
+    async def _answering(self, body: JsonObject) -> AsyncIterator[httpx.Response]:
+        client = self._client()
+        request = client.build_request("POST", self.url, content=_encode(body))
+        async with within(self._timeout_s, "no answer came"):
+            response = await client.send(request, stream=True)
+        async with aclosing(response):
+            yield response
+
+    async def _metered(self, response: httpx.Response, meter: StreamMeter) -> AsyncIterator[bytes]:
+        async for chunk in response.aiter_bytes():
+            meter.take(chunk)
+            if meter.since_event > MAX_ANSWER_BYTES:
+                raise self.malformed(f"has an event of more than {MAX_ANSWER_BYTES} bytes")
+            if meter.n_bytes > MAX_STREAM_BYTES:
+                raise self.malformed(f"is a stream of more than {MAX_STREAM_BYTES} bytes")
+            yield chunk
+
+    def _parsed(self, text: str, status: int | None, problem: str) -> JsonObject:
         try:
             answer = json.loads(text)
+            # Of an event the other half may come with the next one.
+            if status is not None and "\\u" in text:
+                answer = _mended(answer)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            body = self._redacted(text)
-            raise MalformedAnswerError(
-                self.provider, "the answer is no JSON object", status=status, body=body
-            )
+            raise self.malformed(problem, text, status)
         if error_in(answer) is not None:
-            raise model_error(self.provider, status=status, body=self._redacted(text))
+            raise model_error(self.provider, status=status, body=text, hide=self._hide)
         return answer
 
-    def _refusal(self, response: httpx.Response) -> ChatModelError:
+    def _refusal(self, answer: Answer) -> ChatModelError:
+        if 300 <= answer.status < 400:
+            where = answer.headers.get("Location", "nowhere")
+            reason = f"{self._shown_url} redirects to {where}, which is not followed. Check the base URL"
+            reason = self._hide.beginning(reason, _REASON_CHARACTERS)
+            return BadRequestError(self.provider, reason, status=answer.status)
         return model_error(
             self.provider,
-            status=response.status_code,
-            body=self._redacted(response.text),
-            retry_after_s=parse_retry_after(response.headers.get("retry-after"), now=self._clock()),
+            status=answer.status,
+            body=answer.text,
+            retry_after_s=parse_retry_after(answer.headers.get("Retry-After"), now=self._clock()),
+            hide=self._hide,
         )
 
-    def _unreachable(self, error: httpx.TransportError) -> ModelUnreachableError:
-        reason = self._redacted(str(error)) or "no answer"
-        return ModelUnreachableError(self.provider, f"{type(error).__name__}: {reason}")
-
-    def _redacted(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+    def _failure(self, error: Exception) -> ChatModelError:
+        """The error to raise for one of `_FAILURES`; not from that, which may show a secret."""
+        problem = self._hide.beginning(
+            f"{type(error).__name__}: {error}".removesuffix(": "), _REASON_CHARACTERS
+        )
+        match error:
+            case httpx.DecodingError():
+                return self.malformed(f"cannot be decoded ({problem})")
+            case httpx.TransportError():
+                reason = f"{self._shown_url} gave no answer ({problem})"
+                return ModelUnreachableError(self.provider, reason)
+            case _:
+                return ChatModelError(self.provider, f"{self._shown_url} cannot be asked ({problem})")
 
     def _client(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
-            client = self._clients[loop] = httpx.AsyncClient(
-                auth=self._auth,
-                headers={"Content-Type": "application/json", **self._headers},
-                timeout=self._timeout,
-                transport=self._transport,
-            )
+            try:
+                with hidden_proxies():
+                    client = self._clients[loop] = httpx.AsyncClient(
+                        auth=self._auth,
+                        headers={"Content-Type": "application/json", **self._headers},
+                        timeout=httpx.Timeout(self._timeout_s, connect=CONNECT_TIMEOUT_S),
+                        transport=self._transport,
+                    )
+            except ValueError as exc:
+                raise ChatModelError(self.provider, str(exc)) from exc
         return client
+
+
+def _but(headers: httpx.Headers) -> str:
+    """What an answer says that it is, for the end of a problem; empty where that would explain nothing."""
+    media_type = headers.get("Content-Type", "").partition(";")[0].strip()
+    return f", but {media_type}" if media_type else ""
 
 
 def _encode(body: JsonObject) -> bytes:

@@ -13,11 +13,11 @@ from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RoundFini
 from toolsearch.chat.call_ids import with_unique_ids
 from toolsearch.chat.http import ChatEndpoint
 from toolsearch.chat.pieces import TextPieces
-from toolsearch.exceptions import ChatModelError, MalformedAnswerError, ModelUnreachableError
+from toolsearch.exceptions import ChatModelError, ModelUnreachableError
 from toolsearch.tools import JsonObject
 
 # What reading JSON of another form than expected runs into.
-_UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+_UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
 class Assembler(Protocol):
@@ -120,13 +120,18 @@ class HttpChatModel(ABC):
         try:
             return assembler.add(event)
         except _UNREADABLE as exc:
-            raise MalformedAnswerError(self.id, f"an event is not in the expected form: {exc!r}") from exc
+            problem = f"has an event that is not in the expected form: {exc!r}"
+        raise self._endpoint.malformed(problem)
 
     def _response(self, answer: JsonObject, request: ChatRequest) -> ChatResponse:
         try:
             response = self._read(answer, request)
         except _UNREADABLE as exc:
-            raise MalformedAnswerError(self.id, f"the answer is not in the expected form: {exc!r}") from exc
+            # The error itself may show what the answer holds, secrets too.
+            problem = f"is not in the expected form: {exc!r}"
+            response = None
+        if response is None:
+            raise self._endpoint.malformed(problem)
         message = with_unique_ids(response.message, request.messages)
         return replace(response, message=message)
 

@@ -11,8 +11,13 @@ from typing import Any
 import httpx
 
 from toolsearch.chat.http import ChatEndpoint, EndpointSettings
+from toolsearch.http.address import http_url, sendable
+from toolsearch.http.secrets import words_of
 
 API_KEY_VARIABLE = "TOOLSEARCH_CHAT_API_KEY"
+
+# Local servers are given any word for a key, such as "x"; hiding it would make errors unreadable.
+_SHORTEST_KEY = 4
 
 
 @dataclass(frozen=True)
@@ -49,18 +54,22 @@ class Service:
         the key from the environment.
 
         Raises:
-            ValueError: `base_url` is no http or https URL.
+            ValueError: `base_url` is no http or https URL, or the key or a header cannot be sent.
         """
         url = self._url(self.base_url if base_url is None else base_url)
-        key = self._key(url) if api_key is None else api_key
+        remedy = f"Check the argument api_key, or the variable {API_KEY_VARIABLE}."
+        key = sendable(self._key(url) if api_key is None else api_key, what="The key", remedy=remedy)
         with_key = {self.key_header: f"{self.key_prefix}{key}"} if key else {}
         host = self.name if url.host == self.host else url.netloc.decode()
-        more = headers or {}
+        more = {
+            name: sendable(value, what=f"The header {name!r}", remedy="Check the argument headers.")
+            for name, value in (headers or {}).items()
+        }
         return ChatEndpoint(
             url,
             provider=f"{host}:{model}",
             headers={**with_key, **self.headers, **more},
-            secrets=[key, *more.values()],
+            secrets=[*([key] if len(key) >= _SHORTEST_KEY else ()), *words_of(more.values())],
             **settings,
         )
 
@@ -69,13 +78,7 @@ class Service:
         return endpoint.url.host == self.host
 
     def _url(self, base_url: str) -> httpx.URL:
-        try:
-            url = httpx.URL(base_url)
-        except httpx.InvalidURL as exc:
-            raise ValueError(f"The model's URL is invalid: {exc}") from exc
-        if url.scheme not in {"http", "https"} or not url.host:
-            shown = str(url.copy_with(userinfo=b"", query=None))
-            raise ValueError(f"{shown!r} is no http or https URL.")
+        url = http_url(base_url)
         # A base URL may go as far into the path as people have seen it written.
         heads = accumulate(f"/{part}" for part in self.path.strip("/").split("/"))
         given = url.path.rstrip("/")

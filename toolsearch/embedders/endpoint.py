@@ -15,11 +15,12 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.embedders.answer import Answer, ask
-from toolsearch.embedders.retries import RetryPolicy
-from toolsearch.embedders.secrets import Redaction
 from toolsearch.embedders.text import short_digest
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError, RequestTooLargeError
+from toolsearch.http.address import hidden_proxies, http_url, sendable
+from toolsearch.http.answer import Answer, ask
+from toolsearch.http.retries import RetryPolicy
+from toolsearch.http.secrets import Redaction
 
 API_KEY_VARIABLE = "TOOLSEARCH_EMBEDDER_API_KEY"
 
@@ -74,7 +75,7 @@ class EmbeddingEndpoint:
             ValueError: `base_url` is no http or https URL, the key cannot be sent, or the proxy that the
                 environment names cannot be used.
         """
-        url = _http_url(base_url)
+        url = http_url(base_url)
         path = url.path.rstrip("/").removesuffix("/embeddings")
         self._shown_url = str(url.copy_with(userinfo=b"", query=None, fragment=None, path=path))
         self.parameters = dict(parameters or {})
@@ -83,20 +84,19 @@ class EmbeddingEndpoint:
             self.id += f"@{short_digest(json.dumps(self.parameters, sort_keys=True))}"
         self._model = model
         self._sleep, self._clock, self._monotonic, self._random = sleep, clock, monotonic, random
-        key = _sendable(api_key or _key_from_environment(url.host))
+        key = sendable(
+            api_key or _key_from_environment(url.host) or "",
+            what="The key",
+            remedy=f"Check the argument api_key, or the variable {API_KEY_VARIABLE}.",
+        )
         self._redacted = Redaction([key], user=url.username, password=url.password)
         self._url = url.copy_with(userinfo=b"", fragment=None, path=f"{path}/embeddings")
-        try:
+        with hidden_proxies():
             self._client = httpx.Client(
                 auth=(url.username, url.password) if url.username or url.password else None,
                 headers={"Authorization": f"Bearer {key}"} if key else {},
                 transport=transport,
             )
-        except (httpx.InvalidURL, ValueError, ImportError):
-            # The error would show the proxy's URL, which may hold a password.
-            raise ValueError(
-                "The proxy cannot be used. Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY."
-            ) from None
 
     def __repr__(self) -> str:
         return f"EmbeddingEndpoint({self._shown_url!r}, {self._model!r})"
@@ -195,33 +195,8 @@ class EmbeddingEndpoint:
 
     def _excerpt(self, answer: Answer) -> str:
         """The beginning of the answer, without the secrets that some services repeat."""
-        text = self._redacted(" ".join(answer.text.split()) or answer.headers.get("Location", "nothing"))
-        return text if len(text) <= _EXCERPT_CHARACTERS else f"{text[:_EXCERPT_CHARACTERS]}..."
-
-
-def _http_url(text: str) -> httpx.URL:
-    """`text` as a URL; no error repeats it, for it may hold a password."""
-    try:
-        url = httpx.URL(text)
-        host = url.raw_host.decode("ascii")
-        host.encode("idna")
-        usable = bool(host) and url.scheme in {"http", "https"} and (url.port or 0) < 1 << 16
-    except (httpx.InvalidURL, UnicodeError):
-        usable = False
-    if not usable:
-        raise ValueError("It is no http or https URL with a host, such as 'https://api.openai.com/v1'.")
-    return url
-
-
-def _sendable(key: str | None) -> str:
-    """The key without blanks around it; empty for none."""
-    key = (key or "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ValueError(
-            "Its key holds a line end or another character that cannot be sent. "
-            f"Check the argument api_key, or the variable {API_KEY_VARIABLE}."
-        )
-    return key
+        text = " ".join(answer.text.split()) or answer.headers.get("Location", "nothing")
+        return self._redacted.beginning(text, _EXCERPT_CHARACTERS)
 
 
 def _may_recover(answer: Answer) -> bool:

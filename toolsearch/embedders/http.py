@@ -11,7 +11,6 @@ import numpy as np
 
 from toolsearch.embedders.base import Progress, Vectors, as_unit_rows
 from toolsearch.embedders.endpoint import EmbeddingEndpoint
-from toolsearch.embedders.retries import RetryPolicy
 from toolsearch.embedders.text import latin_share, short_digest, without_surrogates
 from toolsearch.exceptions import (
     DimensionMismatchError,
@@ -19,6 +18,7 @@ from toolsearch.exceptions import (
     EmbeddingError,
     RequestTooLargeError,
 )
+from toolsearch.http.retries import RetryPolicy
 
 MAX_TEXT_CHARACTERS = 32_000
 """Only so much of a text is sent: about the 8,000 tokens that hosted models read."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from toolsearch.embedders.base import Embedder
-from toolsearch.embedders.secrets import HIDDEN
 from toolsearch.exceptions import EmbedderUnavailableError
+from toolsearch.http.secrets import HIDDEN
 
 KNOWN_SPECS = (
     "'default' (the bundled MiniLM), 'st:NAME' or 'st:NAME@COMMIT' or 'st:FOLDER' (sentence-transformers), "

@@ -5,9 +5,18 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 HIDDEN = "***"
+
+# Shorter words of a header are rarely secret, and hiding them would make other text unreadable.
+_SHORTEST_WORD = 8
+
+
+def words_of(values: Iterable[str]) -> Iterator[str]:
+    """What may be secret in values of headers or queries: each, and each word of one, unless it is short."""
+    for value in values:
+        yield from (word for word in (value, *re.split(r"[\s;,=]+", value)) if len(word) >= _SHORTEST_WORD)
 
 
 class Redaction:
@@ -24,6 +33,20 @@ class Redaction:
     def __call__(self, text: str) -> str:
         """`text` with ``***`` for every secret."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
+
+    def beginning(self, text: str, characters: int) -> str:
+        """The first `characters` of what `text` is without secrets, with ``...`` where that is longer.
+
+        Only so much of a long text is looked at, and no secret is cut in two by it.
+        """
+        shown: list[str] = []
+        place = length = 0
+        while place < len(text) and length < characters:
+            found = self._pattern.match(text, place) if self._pattern else None
+            shown.append(HIDDEN if found else text[place])
+            place = found.end() if found else place + 1
+            length += len(shown[-1])
+        return "".join(shown)[:characters] + ("..." if place < len(text) or length > characters else "")
 
 
 def _longest_first(texts: Iterable[str]) -> list[str]:

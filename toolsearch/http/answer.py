@@ -1,9 +1,11 @@
-"""An answer over HTTP, read within a time and up to a size."""
+"""Answers over HTTP, read within a time and up to a size."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -49,13 +51,56 @@ def ask(
         # Wrapped below the decoder, which may swallow piece after piece and give nothing.
         stream = cast("httpx.SyncByteStream", response.stream)
         response.stream = _TimedStream(stream, deadline, timeout_s, monotonic)
-        content = bytearray()
+        beginning = _Beginning(max_bytes)
         for piece in response.iter_bytes():
-            content += piece
-            if len(content) > max_bytes:
+            if not beginning.takes(piece):
                 break
-        is_whole = len(content) <= max_bytes
-        return Answer(response.status_code, response.headers, bytes(content[:max_bytes]), is_whole)
+        return beginning.of(response)
+
+
+async def read(response: httpx.Response, *, max_bytes: int) -> Answer:
+    """The answer of a response that is still to be read; of a longer one the first `max_bytes`.
+
+    Raises:
+        httpx.RequestError: it breaks off, or cannot be decoded.
+    """
+    beginning = _Beginning(max_bytes)
+    async for piece in response.aiter_bytes():
+        if not beginning.takes(piece):
+            break
+    return beginning.of(response)
+
+
+@asynccontextmanager
+async def within(timeout_s: float, problem: str) -> AsyncIterator[None]:
+    """Ends what takes longer than `timeout_s`.
+
+    Raises:
+        httpx.ReadTimeout: it took longer; says `problem` and after how long.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except TimeoutError:
+        raise httpx.ReadTimeout(_too_late(problem, timeout_s)) from None
+
+
+class _Beginning:
+    """The first `max_bytes` of an answer."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._content = bytearray()
+
+    def takes(self, piece: bytes) -> bool:
+        """Whether more may follow."""
+        self._content += piece
+        return len(self._content) <= self._max_bytes
+
+    def of(self, response: httpx.Response) -> Answer:
+        content = bytes(self._content[: self._max_bytes])
+        is_whole = len(self._content) <= self._max_bytes
+        return Answer(response.status_code, response.headers, content, is_whole)
 
 
 class _TimedStream(httpx.SyncByteStream):
@@ -74,8 +119,12 @@ class _TimedStream(httpx.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         for piece in self._stream:
             if self._monotonic() > self._deadline:
-                raise httpx.ReadTimeout(f"the answer was not complete after {self._timeout_s:g} s")
+                raise httpx.ReadTimeout(_too_late("the answer was not complete", self._timeout_s))
             yield piece
 
     def close(self) -> None:
         self._stream.close()
+
+
+def _too_late(problem: str, timeout_s: float) -> str:
+    return f"{problem} after {timeout_s:g} s"

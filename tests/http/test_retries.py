@@ -4,7 +4,7 @@ from email.utils import formatdate
 
 import pytest
 
-from toolsearch.embedders.retries import RetryPolicy, parse_retry_after
+from toolsearch.http.retries import RetryPolicy, parse_retry_after
 
 NOW = 1_800_000_000.0
 

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from toolsearch.embedders.secrets import Redaction
+from toolsearch.http.secrets import Redaction, words_of
 
 USER, PASSWORD, KEY = "ada@example.org", 'pä ss+/&"<1\\', "sk-abc/DEF+9=="
 SPELLINGS: dict[str, Callable[[str], str]] = {
@@ -44,3 +44,23 @@ def test_other_text_stays_as_it_is() -> None:
 
 def test_a_secret_within_another_does_not_leave_the_rest() -> None:
     assert Redaction(["abc", "abcdef"])("abcdef abc") == "*** ***"
+
+
+@pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
+def test_the_beginning_is_that_of_the_text_without_secrets(spell: Callable[[str], str]) -> None:
+    """However long it is: no secret is cut in two where it ends."""
+    hide = Redaction([KEY], user=USER, password=PASSWORD)
+    text = f"before {spell(KEY)} {spell(PASSWORD)} after"
+    whole = hide(text)
+    for characters in range(1, len(whole)):
+        assert hide.beginning(text, characters) == f"{whole[:characters]}..."
+    assert hide.beginning(text, len(whole)) == hide.beginning(text, 10_000) == whole
+
+
+def test_values_of_headers_are_secret_whole_and_by_their_longer_words() -> None:
+    assert [*words_of(["Bearer abcdefgh", "a=12345678; b=1", "short"])] == [
+        "Bearer abcdefgh",
+        "abcdefgh",
+        "a=12345678; b=1",
+        "12345678",
+    ]
