@@ -177,6 +177,14 @@ def test_telling_refuses_only_the_calls_that_go_too_far() -> None:
     assert ran == [0, 1]
 
 
+def test_telling_of_a_repetition_does_not_let_it_begin_anew() -> None:
+    """(E108)"""
+    response = limited(endless(same=True), repeats=2, rounds=9, on_limit="tell")
+    told = [each.text for each in results(response.metadata["messages"])]
+    assert ["not run" in text for text in told[:8]] == [False, False, *[True] * 6]
+    assert len(ran) == 2
+
+
 def test_telling_asks_for_an_answer_in_the_last_round() -> None:
     script = [tool_call("step", {"n": n}, id=str(n)) for n in range(2)]
     model = ScriptedChatModel([*script, "As far as I know."])

@@ -131,9 +131,7 @@ class BatchRunner:
 
 def _refused(plan: Plan, breaches: Sequence[LimitBreach | None], advice: str) -> Plan:
     return plan.with_calls(
-        planned
-        if breach is None
-        else replace(planned, refusal=ToolResult.error(f"This was not run. {breach.message} {advice}"))
+        planned if breach is None else replace(planned, refusal=breach.refusal(advice))
         for planned, breach in zip(plan.calls, breaches, strict=True)
     )
 

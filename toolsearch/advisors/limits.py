@@ -10,11 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 from toolsearch.advisors.calls import PlannedCall
 from toolsearch.functions.arguments import parse_arguments
-from toolsearch.messages import AssistantMessage, Message, ToolMessage
+from toolsearch.messages import AssistantMessage, Message, TextPart, ToolMessage, ToolResult
 from toolsearch.tools import JsonObject
 
 LimitKind: TypeAlias = Literal["rounds", "calls_per_tool", "calls", "repeats", "wall_time_s", "tokens"]
 OnLimit: TypeAlias = Literal["stop", "tell", "raise"]
+
+_REFUSED_BY = "refused_by_limit"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class LimitBreach:
                 return f"The limit of {self.limit:g} s is reached."
             case "tokens":
                 return f"The limit of {self.limit:g} tokens is reached."
+
+    def refusal(self, advice: str) -> ToolResult:
+        """The result of a call that goes past this limit."""
+        part = TextPart(text=f"This was not run. {self.message} {advice}")
+        return ToolResult((part,), is_error=True, structured={_REFUSED_BY: self.kind})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,12 +147,17 @@ def _repeated(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
         if not isinstance(message, AssistantMessage):
             continue
         for call in message.tool_calls:
-            if call.id not in results:
+            if call.id not in results or _is_refusal(results[call.id]):
                 continue
             key = call.name, _canonical(parse_arguments(call.arguments))
             times[key] = times[key] + 1 if last.get(key) == results[call.id].content else 1
             last[key] = results[call.id].content
     return times
+
+
+def _is_refusal(result: ToolMessage) -> bool:
+    # It says nothing new of the call: counted as another result, it would let the repetition begin anew.
+    return result.is_error and isinstance(result.structured, Mapping) and _REFUSED_BY in result.structured
 
 
 def _canonical(arguments: JsonObject) -> str:
