@@ -21,6 +21,7 @@ from toolsearch.advisors.limits import LoopLimits
 from toolsearch.advisors.paused import PausedRun
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.advisors.tool_search import ToolSearchAdvisor
+from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatRequest, ChatResponse, RunFinished
 from toolsearch.messages import UserMessage
 from toolsearch.tools import Tool
@@ -215,6 +216,41 @@ def test_a_run_that_pauses_on_a_discovered_tool_goes_on_elsewhere(wire: Wire, st
     assert response.text == "Closed."
     assert texts(response)[1:] == ["Order 7 is refunded.", "The account of Ann is closed."]
     assert len(provider.bodies) == 1
+
+
+@WIRES
+@STREAMING
+def test_a_tool_that_has_changed_since_it_was_found_runs_only_as_it_is_now(
+    wire: Wire, streaming: bool
+) -> None:
+    """(E161, of a source whose changes are followed: no call runs by the definition of before)"""
+    shop = Shop()
+
+    @tool(description="Refund an order, from now on with a reason.")
+    async def refund(order: int, reason: str) -> str:
+        shop.ran.append(f"{order}: {reason}")
+        return "Refunded."
+
+    steps = [
+        Answer(calls=(wire.find("refund"),)),
+        Answer("Found."),
+        Answer(calls=(wire.use("refund", "c1", order=7),)),
+        Answer(calls=(wire.use("refund", "c2", order=7, reason="broken"),)),
+        Answer("Done."),
+    ]
+    chain, provider = shop.chain(wire, steps)
+    request = asked("Refund order 7.", session_id="s")
+    found = run(chain, request, streaming=streaming)
+    (search,) = (each for each in chain.advisors if isinstance(each, ToolSearchAdvisor))
+    search.catalog = Catalog([refund, *(each for each in shop.tools() if each.name != "refund")])
+    messages = (*request.messages, *found.metadata["messages"], UserMessage.of("Go on."))
+    response = run(chain, replace(request, messages=messages), streaming=streaming)
+    refused, done = texts(response)
+    assert response.text == "Done."
+    assert "reason" in refused
+    assert done == "Refunded."
+    assert shop.ran == ["7: broken"]
+    assert b"from now on with a reason" in provider.raw[3]
 
 
 @WIRES
