@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from toolsearch.advisors.secret_shapes import redacted
 from toolsearch.exceptions import ToolCallError
 from toolsearch.messages import ToolCall, ToolResult
 
 _MAX_MESSAGE = 500
-_HIDDEN = "[hidden]"
-_NAMES = r"[\w-]*(?:api[-_ ]?key|secret|token|passw(?:or)?d|credentials?)"
-_AFTER_A_SECRET_WORD = re.compile(rf"(?i)\b({_NAMES}['\"]?\s*[:=]\s*)(?:\"[^\"]*\"|'[^']*'|[^\s,;&]+)")
-_AUTHORIZATION = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+")
-_IN_A_URL = re.compile(r"(?<=://)[^/\s@]+(?=@)")
-_KNOWN_KEYS = re.compile(
-    r"\b(?:(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abps])[-_][\w-]{8,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w.-]+)"
-)
 
 
 @dataclass(frozen=True)
@@ -24,7 +16,7 @@ class ToolFailure:
     """An exception in a tool, in full: for the caller and the trace, never for the model."""
 
     call: ToolCall
-    error: Exception
+    error: BaseException
 
 
 @dataclass(frozen=True)
@@ -37,8 +29,9 @@ class ErrorPolicy:
     tool. The caller has every exception in full, in the response's ``metadata["tool_failures"]``.
 
     ``tell=(Exception,)`` shows the model every message, ``tell=()`` only those meant for it,
-    ``rethrow=(Exception,)`` always throws. `asyncio.CancelledError` and `KeyboardInterrupt` are no errors of
-    a tool and end the run in any case.
+    ``rethrow=(Exception,)`` always throws. `KeyboardInterrupt` and the cancellation of the run are no errors
+    of a tool and end it in any case; `SystemExit` is one, and so is an `asyncio.CancelledError` that nobody
+    asked for.
 
     Attributes:
         tell: `ValueError` by default: it says what was wrong with the arguments, which the model can mend.
@@ -50,12 +43,12 @@ class ErrorPolicy:
     tell: tuple[type[Exception], ...] = (ValueError,)
     rethrow: tuple[type[Exception], ...] = ()
 
-    def result(self, tool: str, error: Exception) -> ToolResult:
+    def result(self, tool: str, error: BaseException) -> ToolResult:
         """What the model is told."""
         if isinstance(error, ToolCallError):
-            return ToolResult.error(str(error) or f"Tool {tool!r} failed.")
+            return ToolResult.error(_text_of(error) or f"Tool {tool!r} failed.")
         if isinstance(error, self.tell):
-            message = " ".join(redacted(str(error)).split()) or type(error).__name__
+            message = " ".join(redacted(_text_of(error)).split()) or type(error).__name__
             shown = message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}…"
             return ToolResult.error(f"Tool {tool!r} failed: {shown}")
         return ToolResult.error(
@@ -63,12 +56,9 @@ class ErrorPolicy:
         )
 
 
-def redacted(text: str) -> str:
-    """`text` without what looks like a secret: keys, passwords and tokens by their usual shapes and names.
-
-    A help against accidents, no guarantee: a secret of no known shape passes.
-    """
-    text = _AUTHORIZATION.sub(rf"\1 {_HIDDEN}", text)
-    text = _AFTER_A_SECRET_WORD.sub(rf"\1{_HIDDEN}", text)
-    text = _IN_A_URL.sub(_HIDDEN, text)
-    return _KNOWN_KEYS.sub(_HIDDEN, text)
+def _text_of(error: BaseException) -> str:
+    """What the error says; nothing of one that fails when it is asked."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - it is somebody's code, and one bad error must not end the run
+        return ""
