@@ -1,5 +1,6 @@
 """An answer is asked for again until it has the form that is wanted."""
 
+import time
 from typing import Any
 
 import pytest
@@ -126,3 +127,48 @@ def test_streaming_gives_the_same_response() -> None:
 def test_no_attempts_are_refused() -> None:
     with pytest.raises(ValueError, match="attempts is 0"):
         StructuredOutputAdvisor(Weather, attempts=0)
+
+
+@pytest.mark.parametrize(
+    ("form", "problem"),
+    [
+        ({"$ref": "http://schemas.invalid/x"}, "'http://schemas.invalid/x' is outside of this schema"),
+        ({"properties": {"a": {"$ref": "file:///etc/hosts"}}}, "outside of this schema"),
+        ({"$id": "http://schemas.invalid/", "items": {"$dynamicRef": "y#z"}}, "outside of this schema"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "items": {"$ref": "x.json"}}, "outside"),
+        ({"$ref": "#/$defs/missing"}, "leads nowhere"),
+        ({"$ref": "#"}, "leads back to itself"),
+    ],
+)
+def test_a_schema_must_hold_what_it_refers_to_and_nothing_is_fetched(
+    form: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetched(*_: object, **__: object) -> None:
+        raise AssertionError("fetched")
+
+    monkeypatch.setattr("urllib.request.urlopen", fetched)
+    with pytest.raises(ValueError, match=problem):
+        StructuredOutputAdvisor(form)
+
+
+def test_a_schema_may_refer_to_itself_by_its_own_names() -> None:
+    tree = {
+        "$id": "http://schemas.invalid/tree",
+        "type": "object",
+        "properties": {"degrees": {"$ref": "tree#degrees"}, "next": {"$ref": "http://schemas.invalid/tree"}},
+        "$defs": {"d": {"$anchor": "degrees", "type": "integer"}},
+    }
+    model = ScriptedChatModel(['{"next": {"degrees": "warm"}}', '{"next": {"degrees": 7}}'])
+    assert ask(model, tree).metadata["structured"] == {"next": {"degrees": 7}}
+    assert "$.next.degrees: 'warm' is not of type 'integer'" in model.requests[1].messages[-1].text
+
+
+@pytest.mark.parametrize(
+    "text", ["```json" + "\n" * 100_000, "```\n" + "\n `" * 100_000, " " * 100_000 + "```"]
+)
+def test_an_answer_of_line_breaks_is_refused_at_once(text: str) -> None:
+    """Small models come to repeat themselves until they are cut off."""
+    started = time.perf_counter()
+    with pytest.raises(AnswerFormatError):
+        ask(ScriptedChatModel([text]), SCHEMA, attempts=1)
+    assert time.perf_counter() - started < 5

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
 from jsonschema.validators import validator_for
 from pydantic import TypeAdapter, ValidationError
+from referencing import Registry
 
 from toolsearch.advisors.base import STRUCTURED_OUTPUT, HistoryKeeper
 from toolsearch.advisors.chain import AdvisorChain, closing
 from toolsearch.advisors.paused import RESUMPTION, resumption_of
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished, Usage
-from toolsearch.exceptions import AnswerFormatError
+from toolsearch.exceptions import AnswerFormatError, SchemaError
 from toolsearch.messages import Message, SystemMessage, UserMessage
+from toolsearch.schema.keywords import subschemas
+from toolsearch.schema.refs import localise, target_of, unending_ref
 from toolsearch.tools import JsonObject
 
-_FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n\s*```\s*", re.DOTALL)
+_FENCE = "```"
 _MAX_PROBLEMS = 5
 
 
@@ -51,8 +53,12 @@ class StructuredOutputAdvisor:
 
         Args:
             form: A pydantic model or any other type that pydantic knows, whose instances come out; or a JSON
-                Schema, for plain JSON values.
+                Schema, for plain JSON values. What the schema refers to must be in it: nothing is fetched.
             attempts: Answers that are asked for at most.
+
+        Raises:
+            ValueError: a schema that refers to something outside of it, or nowhere, or `attempts` below 1.
+            jsonschema.SchemaError: a schema that is none.
         """
         if attempts < 1:
             raise ValueError(f"attempts is {attempts}, not at least 1.")
@@ -67,7 +73,7 @@ class StructuredOutputAdvisor:
             self._schema = self._adapter.json_schema()
         kind = validator_for(self._schema)
         kind.check_schema(self._schema)
-        self._validator = kind(self._schema)
+        self._validator = kind(_closed(self._schema), registry=Registry())
 
     async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
         """Events of every attempt; last the valid answer, with usage summed.
@@ -108,8 +114,7 @@ class StructuredOutputAdvisor:
         return replace(request, messages=(*request.messages[:at], system, *request.messages[at:]))
 
     def _read(self, text: str) -> Any:
-        fenced = _FENCED.fullmatch(text)
-        written = fenced[1] if fenced else text
+        written = _unfenced(text)
         if self._adapter is not None:
             return _validated(self._adapter, written)
         try:
@@ -120,6 +125,42 @@ class StructuredOutputAdvisor:
         if found:
             raise _FormError(found)
         return value
+
+
+def _closed(schema: JsonObject) -> JsonObject:
+    """The schema with every reference as a pointer into itself.
+
+    Raises:
+        ValueError: a reference that leads elsewhere, nowhere, or back to itself.
+    """
+    try:
+        whole = localise("", schema)
+        nowhere = next((ref for ref in _refs(whole) if target_of(whole, ref) is None), None)
+        if nowhere is not None:
+            raise ValueError(f"form cannot be used: $ref {nowhere!r} leads nowhere.")
+        unending = unending_ref(whole)
+    except SchemaError as exc:
+        raise ValueError(f"form cannot be used: {exc.reason.partition(': ')[2]}") from exc
+    if unending is not None:
+        raise ValueError(f"form cannot be used: $ref {unending!r} leads back to itself.")
+    return whole
+
+
+def _refs(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            yield schema["$ref"]
+        for _, part in subschemas(schema):
+            yield from _refs(part)
+
+
+def _unfenced(text: str) -> str:
+    """What stands in a fenced block of code, where the whole text is one; else the text."""
+    inner = text.strip()
+    if len(inner) < 2 * len(_FENCE) or not (inner.startswith(_FENCE) and inner.endswith(_FENCE)):
+        return text
+    language, line_end, block = inner.removeprefix(_FENCE).removesuffix(_FENCE).partition("\n")
+    return block if line_end and language.strip() in {"", "json"} else text
 
 
 def _validated(adapter: TypeAdapter[Any], text: str) -> Any:
