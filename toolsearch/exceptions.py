@@ -448,12 +448,14 @@ class ToolFailed(ToolCallError):  # noqa: N818 - named like `ToolRetry`, beside 
 
 
 class ToolTimeoutError(ToolFailed):
-    """A call took longer than `timeout_s`; what a thread had begun may still be going on."""
+    """A call took longer than `timeout_s`; what it had begun may still be going on."""
 
     def __init__(self, tool: str, timeout_s: float) -> None:
         self.tool = tool
         self.timeout_s = timeout_s
-        super().__init__(f"{tool!r} gave no result within {timeout_s:g} s.")
+        super().__init__(
+            f"{tool!r} gave no result within {timeout_s:g} s. What it began may still take effect."
+        )
 
 
 class ToolResultError(ToolSearchError, TypeError):

@@ -52,6 +52,15 @@ class ToolContext:
     tenant: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Keeps it out of every schema, however deep inside a type it is.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("it holds a ToolContext, which no model may see or set")
+
 
 ToolInvocation: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[Any]]
 """Runs a tool: ``await call(arguments, context)`` gives a `messages.ToolResult`, or what can be made one."""
@@ -74,12 +83,13 @@ class Tool:
         pinned: Sent to the model in every round, discovered or not.
         read_only, destructive: What the source claims; None where it says nothing.
         return_direct: The result goes to the caller, not back to the model.
+        timeout_s: Seconds that a call may take, `math.inf` for any number; None leaves it to who runs it.
         meta: Whatever else the source said, kept for writing the tool back.
         call: How to run it; None for a tool that is only known by its definition. Arguments that do not fit
             raise `ToolArgumentsError` before anything runs.
 
     Raises:
-        DefinitionError: the raw name is blank.
+        DefinitionError: the raw name is blank, or `timeout_s` is not more than 0.
     """
 
     raw_name: str
@@ -96,11 +106,14 @@ class Tool:
     destructive: bool | None = None
     return_direct: bool = False
     meta: JsonObject = field(default_factory=dict)
+    timeout_s: float | None = field(default=None, compare=False)
     call: ToolInvocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.raw_name.strip():
             raise DefinitionError(self.raw_name, "a tool needs a name.")
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise DefinitionError(self.name, f"timeout_s is {self.timeout_s:g}; it must be more than 0.")
 
     @cached_property
     def name(self) -> str:

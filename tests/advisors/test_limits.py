@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.advisors.runs import call, results, stream
+from tests.clock import Clock
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.chat.base import ChatRequest, ChatResponse, Usage
@@ -125,8 +126,13 @@ def test_each_run_counts_anew() -> None:
 
 
 def test_time_is_looked_at_after_each_round() -> None:
-    clock = itertools.count(0, 10)
-    response = limited(endless(), clock=lambda: float(next(clock)), wall_time_s=35)
+    clock = Clock()
+
+    def answer(request: ChatRequest) -> ToolCall:
+        clock.now_s += 10
+        return tool_call("step", {"n": int(clock.now_s)}, id=f"c{len(request.messages)}")
+
+    response = limited(ScriptedChatModel(answer), clock=clock, wall_time_s=35)
     assert response.metadata["limit"] == LimitBreach("wall_time_s", 35)
     assert response.metadata["rounds"] == 4
     assert len(ran) == 3

@@ -1,13 +1,17 @@
 """Calls run at the same time against the offered tools, and each has its result."""
 
 import asyncio
+import math
+import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.clock import Clock, run_by
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
-from toolsearch.advisors.manager import ToolBatch, ToolCallingManager
-from toolsearch.exceptions import DefinitionError, ToolRetry
+from toolsearch.advisors.manager import CALL_TIMEOUT_S, ToolBatch, ToolCallingManager
+from toolsearch.exceptions import DefinitionError, ToolRetry, ToolTimeoutError
 from toolsearch.functions import tool
 from toolsearch.messages import AssistantMessage, TextPart, ToolCall, ToolResult, UserMessage
 from toolsearch.testing import tool_call
@@ -270,6 +274,90 @@ def test_cancelling_a_run_cancels_its_calls() -> None:
 
     asyncio.run(cancel())
     assert ended == ["hang"]
+
+
+def seconds_of(allowed: float | None, **settings: Any) -> list[float]:
+    """Of calls that take so many seconds, those that came to their end."""
+    clock = Clock()
+    lasts = [9.0, 11.0, 59.0, 61.0, 1e9]
+
+    @tool(timeout_s=allowed)
+    async def wait(seconds: float) -> float:
+        """Waits."""
+        begun = clock.now_s
+        clock.now_s += seconds
+        for _ in range(5):
+            await asyncio.sleep(0)
+        clock.now_s = begun
+        return seconds
+
+    async def main() -> ToolBatch:
+        calls = [tool_call("wait", {"seconds": each}, id=str(each)) for each in lasts]
+        manager = ToolCallingManager(max_concurrency=1, **settings)
+        return await manager.run(AssistantMessage(content=tuple(calls)), (wait,))
+
+    batch = run_by(clock, main())
+    told = "'wait' gave no result within {:g} s. What it began may still take effect."
+    limit = allowed or settings.get("call_timeout_s", CALL_TIMEOUT_S)
+    assert {result.text for result in batch.results if result.is_error} <= {told.format(limit or 0)}
+    assert all(isinstance(failure.error, ToolTimeoutError) for failure in batch.failures)
+    return [float(result.call_id) for result in batch.results if not result.is_error]
+
+
+def test_a_call_is_given_up_after_a_minute_unless_its_tool_says_otherwise() -> None:
+    """The manager's default, and its own; the tool's goes first, whether longer, shorter or endless."""
+    assert seconds_of(None) == [9, 11, 59]
+    assert seconds_of(None, call_timeout_s=10) == [9]
+    assert seconds_of(None, call_timeout_s=None) == [9, 11, 59, 61, 1e9]
+    assert seconds_of(10) == [9]
+    assert seconds_of(60, call_timeout_s=10) == [9, 11, 59]
+    assert seconds_of(math.inf, call_timeout_s=10) == [9, 11, 59, 61, 1e9]
+    assert seconds_of(10, call_timeout_s=None) == [9]
+
+
+def test_a_tool_keeps_its_time_when_its_call_is_replaced() -> None:
+    """As observers and augmented arguments do; here nothing in the call itself sets a limit."""
+
+    async def hang(arguments: JsonObject, context: ToolContext) -> str:
+        return str(await asyncio.Event().wait())
+
+    @tool(timeout_s=0.01)
+    async def quick() -> str:
+        """Is replaced."""
+        return "never seen"
+
+    batch = run(tool_call("quick"), tools=(replace(quick, call=hang),))
+    assert batch.results[0].text.startswith("'quick' gave no result within 0.01 s.")
+
+
+def test_a_thread_that_takes_too_long_is_left_behind_with_a_note() -> None:
+    released = threading.Event()
+    ended = threading.Event()
+
+    @tool
+    def stuck() -> str:
+        """Does not come to its end."""
+        released.wait(30)
+        ended.set()
+        return "too late"
+
+    calls = (tool_call("stuck", id="1"), tool_call("double", {"x": 2}, id="2"))
+    try:
+        batch = run(*calls, tools=(stuck, double), manager=ToolCallingManager(call_timeout_s=0.01))
+    finally:
+        released.set()
+    assert [result.is_error for result in batch.results] == [True, False]
+    assert batch.results[0].text.startswith("'stuck' gave no result within 0.01 s.")
+    assert batch.failures[0].error.__notes__ == [
+        "The thread of the call cannot be stopped; it runs to its end, and its result is dropped."
+    ]
+    assert ended.wait(30)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, math.nan])
+def test_calls_without_any_time_are_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="call_timeout_s"):
+        ToolCallingManager(call_timeout_s=seconds)
 
 
 def test_a_tool_that_cannot_be_called_is_the_programs_fault() -> None:

@@ -5,8 +5,8 @@ import base64
 import gzip
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -14,6 +14,7 @@ import pytest
 
 from tests.chat.conftest import MODELS, no_sleep
 from tests.chat.test_http import BEGUN, REQUEST, ask, sse, until_error
+from tests.clock import Clock, run_by
 from toolsearch.chat import http as http_module
 from toolsearch.chat.base import ChatEvent, TextDelta
 from toolsearch.chat.model import HttpChatModel
@@ -36,7 +37,6 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "JSON, all escaped": lambda secret: "".join(f"\\u{ord(c):04x}" for c in secret),
     "base64": lambda secret: base64.b64encode(secret.encode()).decode().rstrip("="),
 }
-T = TypeVar("T")
 Respond = Callable[[httpx.Request], httpx.Response]
 
 
@@ -185,16 +185,6 @@ def test_an_answer_that_falls_silent_is_given_up(form: str, status: int, streame
     assert [stream.is_closed for stream in streams] == [True]
 
 
-class Clock:
-    """Time that passes only when it is told to."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 class Drip(httpx.AsyncByteStream):
     """Sends a piece a second."""
 
@@ -208,14 +198,6 @@ class Drip(httpx.AsyncByteStream):
             await asyncio.sleep(0)
             self.n_sent += 1
             yield piece
-
-
-def run_by(clock: Clock, main: Coroutine[Any, Any, T]) -> T:
-    """What `main` returns, in an event loop to which `clock` tells the time."""
-    loop = asyncio.new_event_loop()
-    loop.time = clock  # type: ignore[method-assign]
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        return runner.run(main)
 
 
 @pytest.mark.parametrize("streamed", [False, True])

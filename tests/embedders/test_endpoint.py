@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from tests.clock import Clock
 from tests.embedders.test_http import DIM, KEY, URL, Service, chain, error, good
 from toolsearch.embedders import endpoint as endpoint_module
 from toolsearch.embedders.endpoint import EmbeddingEndpoint
@@ -72,16 +73,6 @@ def test_whatever_keeps_a_request_from_being_answered_is_an_embedder_error(failu
 def test_an_address_that_no_host_can_have_is_refused(address: str) -> None:
     with pytest.raises(EmbedderUnavailableError, match="no http or https URL"):
         load_embedder(f"{address}#m")
-
-
-class Clock:
-    """Time that passes only when it is told to."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 class Drip(httpx.SyncByteStream):

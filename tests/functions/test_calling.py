@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import math
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial, wraps
@@ -11,14 +12,14 @@ import pytest
 from pydantic import BaseModel
 
 from tests.functions.support import call, text
-from toolsearch import ToolContext, ToolFailed, ToolRetry, tool
+from toolsearch import Tool, ToolContext, ToolFailed, ToolRetry, tool
 from toolsearch.exceptions import (
     DefinitionError,
     ToolArgumentsError,
     ToolResultError,
     ToolTimeoutError,
 )
-from toolsearch.functions import parse_arguments
+from toolsearch.functions import parse_arguments, tool_from_schema
 
 
 def refused(tool_: Any, arguments: dict[str, Any]) -> ToolArgumentsError:
@@ -328,7 +329,13 @@ def test_a_converter_makes_the_result() -> None:
     assert text(tool(lambda: 5, name="n", result_converter="{:03d}".format)) == "005"
 
 
-@pytest.mark.parametrize("timeout_s", [0, -1.0])
+@pytest.mark.parametrize("timeout_s", [0, -1.0, math.nan])
 def test_a_timeout_must_be_positive(timeout_s: float) -> None:
-    with pytest.raises(DefinitionError, match="must be more than 0"):
-        tool(timeout_s=timeout_s)(numbers)
+    makers: list[Callable[[], Tool]] = [
+        lambda: tool(lambda: None, name="n", timeout_s=timeout_s),
+        lambda: tool_from_schema(lambda given: given, name="n", timeout_s=timeout_s),
+        lambda: Tool(raw_name="n", timeout_s=timeout_s),
+    ]
+    for make in makers:
+        with pytest.raises(DefinitionError, match="it must be more than 0"):
+            make()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from toolsearch.advisors.base import Approve, CallGate, Deny, Edit, PendingCall, Wait
@@ -11,12 +11,15 @@ from toolsearch.advisors.calls import Plan, PlannedCall
 from toolsearch.advisors.failures import ToolFailure
 from toolsearch.advisors.journal import CallJournal
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
-from toolsearch.advisors.manager import Around, ToolCallingManager, failures_of
+from toolsearch.advisors.manager import Around, CutOff, ToolCallingManager, failures_of
 from toolsearch.advisors.once import OnceOnly
 from toolsearch.advisors.paused import Resumption, WaitingCall
 from toolsearch.advisors.turn import Turn
 from toolsearch.messages import ToolMessage, ToolResult
 from toolsearch.tools import ToolContext
+
+_END = "The run ends here."
+_ANSWER = "Answer with what you have."
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,21 @@ class Batch:
 class BatchRunner:
     """Runs the calls of an answer as far as limits and gates let them. Holds no state of a run."""
 
-    def __init__(self, manager: ToolCallingManager, limits: LoopLimits, journal: CallJournal) -> None:
+    def __init__(
+        self,
+        manager: ToolCallingManager,
+        limits: LoopLimits,
+        journal: CallJournal,
+        clock: Callable[[], float],
+    ) -> None:
         self._manager = manager
         self._limits = limits
         self._journal = journal
+        self._clock = clock
 
-    async def run(
-        self, plan: Plan, turn: Turn, gates: Sequence[CallGate], context: ToolContext, *, now: float
-    ) -> Batch:
+    async def run(self, plan: Plan, turn: Turn, gates: Sequence[CallGate], context: ToolContext) -> Batch:
         """Runs the calls of a new answer: those that the limits allow and every gate lets through."""
-        plan, breach = self._limited(plan, turn, now)
+        plan, breach = self._limited(plan, turn)
         waiting: list[WaitingCall] = []
         reviewed: list[PlannedCall] = []
         for planned in plan.calls:
@@ -60,7 +68,7 @@ class BatchRunner:
             reviewed.append(decided)
             if isinstance(verdict, Wait):
                 waiting.append(WaitingCall(call=decided.call, reason=verdict.reason))
-        return await self._execute(plan.with_calls(reviewed), context, waiting=waiting, breach=breach)
+        return await self._execute(plan.with_calls(reviewed), turn, context, waiting=waiting, breach=breach)
 
     async def resume(self, plan: Plan, turn: Turn, resumed: Resumption, context: ToolContext) -> Batch:
         """Runs those calls of the answer of a paused run that are decided by now."""
@@ -75,13 +83,16 @@ class BatchRunner:
                 continue
             decided.append(_after(decisions[planned.call.id], planned))
         once = OnceOnly(self._journal, paused.id)
-        batch = await self._execute(plan.with_calls(decided), context, waiting=still, done=done, around=once)
+        batch = await self._execute(
+            plan.with_calls(decided), turn, context, waiting=still, done=done, around=once
+        )
         once.raise_error()
         return replace(batch, fresh=tuple(each for each in batch.fresh if each.call_id not in once.known))
 
     async def _execute(
         self,
         plan: Plan,
+        turn: Turn,
         context: ToolContext,
         *,
         waiting: Sequence[WaitingCall],
@@ -92,20 +103,41 @@ class BatchRunner:
         results = dict(done or {})
         held = results.keys() | {each.call.id for each in waiting}
         outcomes = await self._manager.execute(
-            [planned for planned in plan.calls if planned.call.id not in held], context, around=around
+            [planned for planned in plan.calls if planned.call.id not in held],
+            context,
+            around=around,
+            cut_off=self._cut_off(turn),
         )
+        if any(outcome.is_cut for outcome in outcomes):
+            if self._tells:
+                turn.last = self._limits.time
+            else:
+                breach = self._limits.time
         fresh = tuple(outcome.result for outcome in outcomes)
         results |= {result.call_id: result for result in fresh}
         in_order = tuple(results[call.call.id] for call in plan.calls if call.call.id in results)
         return Batch(plan, in_order, fresh, failures_of(outcomes), tuple(waiting), breach)
 
-    def _limited(self, plan: Plan, turn: Turn, now: float) -> tuple[Plan, LimitBreach | None]:
+    @property
+    def _tells(self) -> bool:
+        return self._limits.on_limit == "tell"
+
+    def _cut_off(self, turn: Turn) -> CutOff | None:
+        """When the calls of a batch have to end, and what is said of those that have not."""
+        time = self._limits.time
+        if time is None:
+            return None
+        left_s = turn.started + time.limit - self._clock()
+        advice = _ANSWER if self._tells else _END
+        return CutOff(left_s, running=time.cut(advice), waiting=time.refusal(advice))
+
+    def _limited(self, plan: Plan, turn: Turn) -> tuple[Plan, LimitBreach | None]:
         """The plan without what goes too far, and the limit that ends the run, if one does."""
-        limits, tells = self._limits, self._limits.on_limit == "tell"
+        limits, tells = self._limits, self._tells
         general = limits.after_round(
             rounds=turn.rounds,
             tokens=turn.usage.input_tokens + turn.usage.output_tokens,
-            elapsed_s=now - turn.started,
+            elapsed_s=self._clock() - turn.started,
         )
         breaches = limits.of_calls(plan.calls, turn.added)
         first = general or next(filter(None, breaches), None)
@@ -116,16 +148,16 @@ class BatchRunner:
         else:
             ending = None
         if ending is not None:
-            return _refused(plan, [ending] * len(plan.calls), "The run ends here."), ending
+            return _refused(plan, [ending] * len(plan.calls), _END), ending
         if general is not None:
             turn.last = general
-            return _refused(plan, [general] * len(plan.calls), "Answer with what you have."), None
+            return _refused(plan, [general] * len(plan.calls), _ANSWER), None
         self._note_last(turn)
         return _refused(plan, breaches, "Go on without it."), None
 
     def _note_last(self, turn: Turn) -> None:
         limits = self._limits
-        if limits.on_limit == "tell" and limits.rounds is not None and turn.rounds == limits.rounds - 1:
+        if self._tells and limits.rounds is not None and turn.rounds == limits.rounds - 1:
             turn.last = LimitBreach("rounds", limits.rounds)
 
 

@@ -46,6 +46,13 @@ class LimitBreach:
             case "tokens":
                 return f"The limit of {self.limit:g} tokens is reached."
 
+    def cut(self, advice: str) -> ToolResult:
+        """The result of a call that was running when this limit was reached."""
+        return ToolResult.error(
+            f"This was ended before it gave a result. {self.message} What it began may still take effect. "
+            f"{advice}"
+        )
+
     def refusal(self, advice: str) -> ToolResult:
         """The result of a call that goes past this limit."""
         part = TextPart(text=f"This was not run. {self.message} {advice}")
@@ -56,21 +63,25 @@ class LimitBreach:
 class LoopLimits:
     """How far one run may go. None, or -1, sets no limit.
 
-    Calls that were refused count too, so a loop of unknown names ends as well. What is running is not
-    interrupted: time and tokens are looked at after each round; tools and models have timeouts of their own.
+    Calls that were refused count too, so a loop of unknown names ends as well. Tokens are looked at after
+    each round. Time also ends a round that is running: the model is no longer waited for, and a call that has
+    not come to its end gets an error result. Only hooks, advisors and decisions on calls are waited for.
 
     Attributes:
         rounds: Calls of the model.
         calls_per_tool: Calls of any one tool.
         calls: Calls of all tools.
         repeats: Calls of one tool with the same arguments that had the same result each time.
-        wall_time_s: Seconds since the start, without the time that a run was paused.
+        wall_time_s: Seconds since the start, without the time that a run was paused. An answer that is on its
+            way then is lost, and its tokens are not known.
         tokens: Input and output tokens, summed over the rounds.
         per_tool: Limits of single tools in place of `calls_per_tool`, by public name.
         on_limit: ``stop`` ends the run with finish reason ``limit``, ``raise`` with `LimitExceededError`; the
             calls of the answer that went too far do not run then. ``tell`` refuses the calls that go too far
             with an error result and goes on; the last round that `rounds` allows, and one after time or
             tokens have run out, is asked for without tool calls, so that the model answers with what it has.
+            That round has as long again as `wall_time_s`. A model that was answering when time ran out is not
+            asked again: the run ends.
     """
 
     rounds: int | None = 25
@@ -89,12 +100,17 @@ class LoopLimits:
         own = {name: _limit(f"per_tool[{name!r}]", value) for name, value in self.per_tool.items()}
         object.__setattr__(self, "per_tool", own)
 
+    @property
+    def time(self) -> LimitBreach | None:
+        """What a run that goes past `wall_time_s` comes to; None where that sets no limit."""
+        return None if self.wall_time_s is None else LimitBreach("wall_time_s", self.wall_time_s)
+
     def after_round(self, *, rounds: int, tokens: int, elapsed_s: float) -> LimitBreach | None:
         """The limit that leaves no room for another round, if any."""
         if self.rounds is not None and rounds >= self.rounds:
             return LimitBreach("rounds", self.rounds)
-        if self.wall_time_s is not None and elapsed_s >= self.wall_time_s:
-            return LimitBreach("wall_time_s", self.wall_time_s)
+        if self.time is not None and elapsed_s >= self.time.limit:
+            return self.time
         if self.tokens is not None and tokens >= self.tokens:
             return LimitBreach("tokens", self.tokens)
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -13,8 +14,12 @@ from toolsearch.advisors.calls import Plan, PlannedCall, ToolResolver, plan_call
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
 from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.functions.results import to_result
+from toolsearch.functions.running import time_limit
 from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
 from toolsearch.tools import Tool, ToolContext
+
+CALL_TIMEOUT_S = 60.0
+"""Of a call whose tool says nothing else: longer than a patient user waits for most tools."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,21 +43,52 @@ class ToolBatch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One call that is done: its result, and what the tool raised, if it did."""
+    """One call that is done: its result, what the tool raised, and whether a `CutOff` ended it."""
 
     result: ToolMessage
     failure: ToolFailure | None = None
+    is_cut: bool = False
+
+
+@dataclass(frozen=True)
+class CutOff:
+    """The end of a batch, whatever is still running then.
+
+    Attributes:
+        after_s: Seconds from now.
+        running: The result of a call that was running.
+        waiting: The result of one that had not begun.
+    """
+
+    after_s: float
+    running: ToolResult
+    waiting: ToolResult
 
 
 Around: TypeAlias = Callable[[PlannedCall, Callable[[], Awaitable[Outcome]]], Awaitable[Outcome]]
 """Stands around each call that is to run: given the call and what runs it, the outcome."""
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """What the calls of one batch share; it ends at `ends`, by the clock of the event loop."""
+
+    context: ToolContext
+    room: AbstractAsyncContextManager[object]
+    around: Around | None
+    cut_off: CutOff
+    ends: float
+
+
+_NEVER = CutOff(math.inf, running=ToolResult(()), waiting=ToolResult(()))
+
+
 class ToolCallingManager:
     """Runs calls against the tools that were offered, and no others.
 
     The calls of an answer run at the same time; their results come in the order of the calls, one for each,
-    whatever happened. Holds no state of a run: safe to share.
+    whatever happened. One that takes longer than it may is given up with an error result: a coroutine is
+    cancelled; a thread cannot be, and its result is dropped. Holds no state of a run: safe to share.
     """
 
     def __init__(
@@ -61,6 +97,7 @@ class ToolCallingManager:
         errors: ErrorPolicy | None = None,
         resolvers: Sequence[ToolResolver] = (),
         max_concurrency: int | None = None,
+        call_timeout_s: float | None = CALL_TIMEOUT_S,
         on_failure: Callable[[ToolFailure], None] | None = None,
     ) -> None:
         """Runs nothing yet.
@@ -70,14 +107,19 @@ class ToolCallingManager:
             resolvers: Asked in order for a name that was not offered; the first tool found runs. With one,
                 the model can call what it was not shown: it must only know what every caller may use.
             max_concurrency: Calls that run at the same time; 1 runs them one after the other, in order.
+            call_timeout_s: Seconds that a call may take, from when it has room to run, where its tool has no
+                `timeout_s` of its own; None for any number.
             on_failure: Called with each exception of a tool, as it happens. What it raises itself is logged,
                 and the calls go on.
         """
         if max_concurrency is not None and max_concurrency < 1:
             raise ValueError(f"max_concurrency is {max_concurrency}, not at least 1.")
+        if call_timeout_s is not None and not call_timeout_s > 0:
+            raise ValueError(f"call_timeout_s is {call_timeout_s:g}. Give a number above 0, or None.")
         self._errors = errors or ErrorPolicy()
         self._resolvers = tuple(resolvers)
         self._max_concurrency = max_concurrency
+        self._call_timeout_s = call_timeout_s
         self._on_failure = on_failure
 
     async def run(
@@ -115,7 +157,12 @@ class ToolCallingManager:
         return plan_calls(message, offered, history=history, resolvers=self._resolvers)
 
     async def execute(
-        self, calls: Sequence[PlannedCall], context: ToolContext, *, around: Around | None = None
+        self,
+        calls: Sequence[PlannedCall],
+        context: ToolContext,
+        *,
+        around: Around | None = None,
+        cut_off: CutOff | None = None,
     ) -> tuple[Outcome, ...]:
         """Runs planned calls; an outcome for each, in order.
 
@@ -123,6 +170,7 @@ class ToolCallingManager:
             calls: Those that are refused do not run.
             context: Handed to the tools, with the id of their call.
             around: Called once a call has room to run. It must not raise.
+            cut_off: When all of them end; None for when they do.
 
         Raises:
             DefinitionError, Exception: as `run`.
@@ -133,8 +181,10 @@ class ToolCallingManager:
         room: AbstractAsyncContextManager[object] = (
             nullcontext() if self._max_concurrency is None else asyncio.Semaphore(self._max_concurrency)
         )
+        cut_off = cut_off or _NEVER
+        batch = _Batch(context, room, around, cut_off, asyncio.get_running_loop().time() + cut_off.after_s)
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._outcome(planned, context, room, around)) for planned in calls]
+            tasks = [group.create_task(self._outcome(planned, batch)) for planned in calls]
         # A task that was cancelled from within does not fail the group; its result() raises.
         outcomes = tuple(task.result() for task in tasks)
         for failure in failures_of(outcomes):
@@ -143,26 +193,27 @@ class ToolCallingManager:
                 raise failure.error
         return outcomes
 
-    async def _outcome(
-        self,
-        planned: PlannedCall,
-        context: ToolContext,
-        room: AbstractAsyncContextManager[object],
-        around: Around | None,
-    ) -> Outcome:
+    async def _outcome(self, planned: PlannedCall, batch: _Batch) -> Outcome:
         if planned.refusal is not None:
             return Outcome(result_message(planned, planned.refusal))
-        async with room:
-            if around is None:
-                return await self._ran(planned, context)
-            return await around(planned, lambda: self._ran(planned, context))
+        async with batch.room:
+            if batch.around is None:
+                return await self._ran(planned, batch)
+            return await batch.around(planned, lambda: self._ran(planned, batch))
 
-    async def _ran(self, planned: PlannedCall, context: ToolContext) -> Outcome:
+    async def _ran(self, planned: PlannedCall, batch: _Batch) -> Outcome:
         tool, call = planned.runnable()
+        if asyncio.get_running_loop().time() >= batch.ends:
+            return Outcome(result_message(planned, batch.cut_off.waiting), is_cut=True)
+        until = asyncio.timeout_at(None if batch.ends == math.inf else batch.ends)
+        timeout_s = self._call_timeout_s if tool.timeout_s is None else tool.timeout_s
         try:
-            value = await call(planned.arguments, replace(context, call_id=planned.call.id))
+            async with until, time_limit(tool.name, timeout_s):
+                value = await call(planned.arguments, replace(batch.context, call_id=planned.call.id))
             return Outcome(result_message(planned, to_result(value, tool=tool.name)))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is the policy's to judge
+            if until.expired():
+                return Outcome(result_message(planned, batch.cut_off.running), is_cut=True)
             failure = ToolFailure(planned.call, error)
             self._report(failure)
             return Outcome(result_message(planned, self._errors.result(tool.name, error)), failure)

@@ -15,8 +15,8 @@ from toolsearch.advisors.journal import CallJournal, MemoryCallJournal
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
 from toolsearch.advisors.manager import ToolCallingManager, returns_directly
 from toolsearch.advisors.paused import Resumption, resumption_of
-from toolsearch.advisors.replay import ReplayModel
-from toolsearch.advisors.turn import Turn, system_messages
+from toolsearch.advisors.stand_ins import ReplayModel, TimedModel
+from toolsearch.advisors.turn import Turn, limit_response, system_messages
 from toolsearch.chat.base import (
     ChatEvent,
     ChatRequest,
@@ -82,7 +82,7 @@ class ToolCallingAdvisor:
         self._hooks = hooks or LoopHooks()
         self._history = history
         self._journal = journal or MemoryCallJournal()
-        self._batches = BatchRunner(self._manager, self._limits, self._journal)
+        self._batches = BatchRunner(self._manager, self._limits, self._journal, clock)
         self._clock = clock
 
     async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
@@ -101,9 +101,10 @@ class ToolCallingAdvisor:
         history = not keepers if self._history is None else self._history
         turn = Turn.begin(request, resumed, history=history, now=self._clock())
         while True:
+            link = self._link(chain, turn, resumed)
             asked = await self._hooks.before_round(turn.next_request(), turn.rounds + (resumed is None))
             seen = asked.messages
-            async with closing(_link(chain, resumed).next(asked)) as events:
+            async with closing(link.next(asked)) as events:
                 async for event in events:
                     if isinstance(event, RunFinished):
                         response = event.response
@@ -115,13 +116,15 @@ class ToolCallingAdvisor:
                 turn.add_round(response.usage)
                 response = await self._hooks.after_round(asked, response, turn.rounds)
             if not response.message.tool_calls:
-                final = turn.answered(response)
+                time = self._limits.time
+                is_late = isinstance(link.model, TimedModel) and link.model.is_late
+                final = self._stopped(time, turn, response) if time and is_late else turn.answered(response)
                 break
 
             context = tool_context(asked.context)
             if resumed is None:
                 plan = self._manager.plan(response.message, response.offered, history=seen)
-                batch = await self._batches.run(plan, turn, gates, context, now=self._clock())
+                batch = await self._batches.run(plan, turn, gates, context)
             else:
                 plan = self._manager.plan(response.message, response.offered)
                 batch = await self._batches.resume(plan, turn, resumed, context)
@@ -162,6 +165,19 @@ class ToolCallingAdvisor:
             raise PausedRunError("This run was resumed before and went on to its end; it cannot be again.")
         return paused_id
 
+    def _link(self, chain: AdvisorChain, turn: Turn, resumed: Resumption | None) -> AdvisorChain:
+        """The rest of the chain for the next round: a paused one has its answer, others have their time."""
+        if resumed is not None:
+            return replace(chain, model=ReplayModel(chain.model, resumed.paused.answer))
+        time = self._limits.time
+        if time is None:
+            return chain
+        left_s = turn.started + time.limit - self._clock()
+        if self._limits.on_limit == "tell" and (left_s <= 0 or turn.last is not None):
+            turn.last = turn.last or time
+            left_s = time.limit
+        return replace(chain, model=TimedModel(chain.model, left_s, limit_response(time)))
+
     def _stopped(self, breach: LimitBreach, turn: Turn, response: ChatResponse) -> ChatResponse:
         if self._limits.on_limit == "raise":
             raise LimitExceededError(
@@ -172,10 +188,3 @@ class ToolCallingAdvisor:
                 messages=turn.added,
             )
         return turn.stopped(breach, response)
-
-
-def _link(chain: AdvisorChain, resumed: Resumption | None) -> AdvisorChain:
-    """The rest of the chain; for a round that was paused, with the answer that is already there."""
-    if resumed is None:
-        return chain
-    return replace(chain, model=ReplayModel(chain.model, resumed.paused.answer))

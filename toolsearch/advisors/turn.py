@@ -79,7 +79,7 @@ class Turn:
     def stopped(self, breach: LimitBreach, response: ChatResponse) -> ChatResponse:
         """The end of a run at a limit."""
         self.last = breach
-        return self.answered(replace(response, message=_said(breach.message), finish_reason="limit"))
+        return self.answered(limit_response(breach, response))
 
     def paused(
         self,
@@ -121,6 +121,12 @@ class Turn:
         if self.last is not None:
             metadata["limit"] = self.last
         return replace(response, usage=self.usage, metadata=metadata)
+
+
+def limit_response(breach: LimitBreach, response: ChatResponse | None = None) -> ChatResponse:
+    """The answer of a run that has come to a limit; the other facts are those of `response`."""
+    message = _said(breach.message)
+    return replace(response or ChatResponse(message), message=message, finish_reason="limit")
 
 
 def system_messages(messages: Sequence[Message]) -> tuple[Message, ...]:

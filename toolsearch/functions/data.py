@@ -39,7 +39,8 @@ def tool_from_schema(
     Raises:
         SchemaError: `input_schema` is not a usable JSON Schema.
         ReservedNameError: it would have the name of a built-in tool.
-        DefinitionError: `function` does not take exactly one argument beside the context.
+        DefinitionError: `function` does not take exactly one argument beside the context, or `timeout_s` is
+            not more than 0.
     """
     public = public_name(stated.get("source", ""), name, variant=stated.get("id", ""))
     if public in RESERVED_NAMES:
@@ -52,7 +53,7 @@ def tool_from_schema(
         )
     parameters = _DataParameters(schema, tuple(each.takes_context for each in takes))
     call = FunctionCall(public, function, parameters, result_converter, timeout_s)
-    return Tool(raw_name=name, input_schema=schema, call=call, **stated)
+    return Tool(raw_name=name, input_schema=schema, timeout_s=timeout_s, call=call, **stated)
 
 
 @dataclass(frozen=True)

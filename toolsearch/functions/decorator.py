@@ -80,12 +80,12 @@ def tool(
         description: Instead of what the docstring says of the whole.
         title, source, tags, search_hint, pinned, read_only, destructive, return_direct: As in `Tool`.
         result_converter: Turns what the function returned into what `to_result` takes; may be async.
-        timeout_s: Seconds that a call may take; None for any number.
+        timeout_s: Seconds that a call may take, `math.inf` for any number; None leaves it to who runs it.
 
     Raises:
         ParameterError: no schema can describe some parameter.
         ReservedNameError: it would have the name of a built-in tool.
-        DefinitionError: it is no callable, a generator, or has no name.
+        DefinitionError: it is no callable, a generator, or has no name, or `timeout_s` is not more than 0.
     """
     options: dict[str, Any] = {
         "name": name,

@@ -61,8 +61,6 @@ class FunctionTool(Tool, Generic[P, R]):
         public = public_name(stated.get("source", ""), raw_name)
         if public in RESERVED_NAMES:
             raise ReservedNameError(public)
-        if timeout_s is not None and timeout_s <= 0:
-            raise DefinitionError(public, f"timeout_s is {timeout_s:g}; it must be more than 0.")
         if result_converter is None and _generates(inner):
             reason = "it is a generator. Return a list, or give a result_converter such as list."
             raise DefinitionError(public, reason)
@@ -75,6 +73,7 @@ class FunctionTool(Tool, Generic[P, R]):
             function=inner,
             parameters=parameters,
             binds=binds,
+            timeout_s=timeout_s,
             **stated,
         )
         del vars(made)["input_schema"]

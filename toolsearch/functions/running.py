@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import math
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +15,8 @@ from typing import Any, TypeVar
 from toolsearch.exceptions import ToolTimeoutError
 
 T = TypeVar("T")
+
+_GOES_ON = "The thread of the call cannot be stopped; it runs to its end, and its result is dropped."
 
 
 async def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -43,23 +46,28 @@ def is_coroutine_function(function: Any) -> bool:
 
 @asynccontextmanager
 async def time_limit(tool: str, timeout_s: float | None) -> AsyncIterator[None]:
-    """Ends what takes longer than `timeout_s` seconds; None sets no limit.
+    """Ends what takes longer than `timeout_s` seconds; None and `math.inf` set no limit.
 
     Raises:
-        ToolTimeoutError: it took longer.
+        ToolTimeoutError: it took longer. A note tells of a thread that goes on.
     """
-    limit = asyncio.timeout(timeout_s)
+    limit = asyncio.timeout(None if timeout_s == math.inf else timeout_s)
     try:
         async with limit:
             yield
-    except TimeoutError:
-        if timeout_s is not None and limit.expired():
-            raise ToolTimeoutError(tool, timeout_s) from None
-        raise
+    except TimeoutError as exc:
+        if timeout_s is None or not limit.expired():
+            raise
+        error = ToolTimeoutError(tool, timeout_s)
+        for note in getattr(exc.__cause__, "__notes__", ()):
+            error.add_note(note)
+        raise error from None
 
 
 async def in_thread(call: Callable[[], T]) -> T:
     """What `call` returns in a new thread, with the context variables of the caller.
+
+    Cancelling ends the wait at once, with a note that the thread goes on.
 
     Not in the event loop's pool: a call that hangs there takes a worker away from everything else, and keeps
     the loop from closing.
@@ -93,4 +101,8 @@ async def in_thread(call: Callable[[], T]) -> T:
             loop.call_soon_threadsafe(settle, value, error)
 
     threading.Thread(target=work, name="toolsearch-call", daemon=True).start()
-    return await outcome
+    try:
+        return await outcome
+    except asyncio.CancelledError as exc:
+        exc.add_note(_GOES_ON)
+        raise

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from toolsearch.advisors.base import TOOL_SEARCH, Advisor
 from toolsearch.advisors.chain import AdvisorChain, closing
-from toolsearch.advisors.replay import ReplayModel
+from toolsearch.advisors.stand_ins import ReplayModel
 from toolsearch.chat.base import ChatEvent, ChatRequest, RunFinished, TextDelta
 from toolsearch.messages import Message, SystemMessage, UserMessage
 from toolsearch.telemetry.base import ObservedCall, ObservedRound, ObservedRun, Observer, RunObserver

@@ -1,0 +1,84 @@
+"""Models that stand in for the one at the end of a chain, for a single round."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from toolsearch.advisors.chain import closing
+from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, RoundFinished
+from toolsearch.messages import AssistantMessage
+
+
+class _StandIn:
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def id(self) -> str:
+        return self._model.id
+
+    @property
+    def native_search(self) -> bool:
+        return self._model.native_search
+
+
+class ReplayModel(_StandIn):
+    """Gives an answer that is there already, without any tokens, so that advisors prepare its round again."""
+
+    def __init__(self, model: ChatModel, answer: AssistantMessage) -> None:
+        super().__init__(model)
+        self._response = ChatResponse(answer, finish_reason="tool_calls")
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        del request
+        return self._response
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
+        yield RoundFinished(await self.complete(request))
+
+
+class TimedModel(_StandIn):
+    """The model itself, or `late` in the place of its answer where that is not there in time.
+
+    Attributes:
+        is_late: Whether it was not.
+    """
+
+    def __init__(self, model: ChatModel, left_s: float, late: ChatResponse) -> None:
+        super().__init__(model)
+        self._ends = asyncio.get_running_loop().time() + left_s
+        self._late = late
+        self.is_late = left_s <= 0
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        if not self.is_late:
+            limit = asyncio.timeout_at(self._ends)
+            try:
+                async with limit:
+                    return await self._model.complete(request)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                self.is_late = True
+        return self._late
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
+        if not self.is_late:
+            async with closing(self._model.stream(request)) as events:
+                while not self.is_late:
+                    limit = asyncio.timeout_at(self._ends)
+                    try:
+                        async with limit:
+                            event = await anext(events, None)
+                    except TimeoutError:
+                        if not limit.expired():
+                            raise
+                        self.is_late = True
+                        continue
+                    if event is None:
+                        return
+                    yield event
+                    if isinstance(event, RoundFinished):
+                        return
+        yield RoundFinished(self._late)
