@@ -11,11 +11,13 @@ LAYERS = {
     for layer, names in enumerate(
         (
             "exceptions naming http",
-            "tools",
-            "schema",
-            "catalog document tokens messages",
+            "checks tools",
+            "schema messages",
+            "functions",
+            "given",
+            "catalog document tokens tool_names",
             "formats",
-            "sources embedders functions",
+            "sources embedders",
             "index",
             "retrieval",
             "chat",
@@ -25,6 +27,7 @@ LAYERS = {
             "advisors",
             "telemetry",
             "router adapters evaluation lint testing demo",
+            "tuning",
             "cli",
         )
     )

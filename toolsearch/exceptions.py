@@ -32,6 +32,7 @@ ToolSearchError
 │   └── MalformedAnswerError      it answered something that is no answer
 ├── TokenizerError                a tokenizer that cannot be loaded
 ├── ToolLimitError                more tools must be visible than a request may hold
+├── UnsearchedToolsError          a request of a wrapped client that would send all its tools
 ├── ChainError                    advisors that cannot work together, or broke their promise
 ├── LimitExceededError            a tool-calling loop went past one of its limits
 ├── PausedRunError                a paused run that cannot be resumed as asked
@@ -43,7 +44,9 @@ ToolSearchError
 │   └── ToolFailed                the tool failed, and says why
 │       └── ToolTimeoutError      it took longer than it may
 ├── ToolResultError               a tool returned what cannot be sent to a model
-└── EvaluationError               queries, qrels or a run that cannot be scored
+├── StoreError                    a file of conversations, sessions or calls that cannot be used
+├── EvaluationError               queries, qrels or a run that cannot be scored
+└── TuningError                   an encoder that cannot be tuned as asked
 """
 
 from __future__ import annotations
@@ -265,6 +268,17 @@ class ToolLimitError(ToolSearchError, ValueError):
         )
 
 
+class UnsearchedToolsError(ToolSearchError, ValueError):
+    """A request of a wrapped client that takes tools, where none can be searched; `where` is its path."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        self.where = where
+        super().__init__(
+            f"{where!r} cannot be had with tool search: {reason}. To send all tools, use the client that you "
+            "gave to wrap."
+        )
+
+
 class ChainError(ToolSearchError, ValueError):
     """Advisors that cannot work together, or one that broke its promise; `advisors` names them."""
 
@@ -471,6 +485,15 @@ class ToolResultError(ToolSearchError, TypeError):
         )
 
 
+class StoreError(ToolSearchError):
+    """A file of conversations, sessions or calls that cannot be used; `path` names it."""
+
+    def __init__(self, path: Path | str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"Store {str(path)!r} {reason}. Give another file, or mend this one.")
+
+
 class EvaluationError(ToolSearchError, ValueError):
     """Queries, relevance judgments or a run that cannot be scored.
 
@@ -493,3 +516,7 @@ class EvaluationError(ToolSearchError, ValueError):
         self.ids = ids
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(f"{where}{reason}")
+
+
+class TuningError(ToolSearchError, ValueError):
+    """An encoder that cannot be tuned as asked, or a tuned one that is no good."""
