@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,7 @@ class Caller:
     """A conversation: every tool is passed with each call, and the history is the caller's own.
 
     Attributes:
+        ask_by: Asks the client of a form with these arguments; None calls ``create``.
         ran: Name and arguments of the calls that came back.
         tool: What a call of a tool answers.
     """
@@ -50,6 +51,7 @@ class Caller:
     client: Any
     tools: list[Json]
     mode: str = "plain"
+    ask_by: Callable[[Any, str, Json], Awaitable[Any]] | None = None
     options: Json = field(default_factory=dict)
     history: list[Any] = field(default_factory=list)
     ran: list[tuple[str, Json]] = field(default_factory=list)
@@ -95,6 +97,8 @@ class Caller:
             case _:
                 method = self.client.messages.create
                 arguments |= {"messages": self.history, "max_tokens": 100}
+        if self.ask_by is not None:
+            return await self.ask_by(self.client, self.form, arguments)
         answer = method(**arguments, **({"stream": True} if streamed else {}))
         if "async" in self.mode:
             answer = await answer
@@ -119,7 +123,9 @@ class Caller:
                 self.history += answer.output
                 self.usages.append((answer.usage.input_tokens, answer.usage.output_tokens))
                 items = [item for item in answer.output if item.type == "function_call"]
-                return answer.output_text, [(i.call_id, i.name, json.loads(i.arguments)) for i in items]
+                spoken = (item.content for item in answer.output if item.type == "message")
+                said = "".join(part.text for parts in spoken for part in parts)
+                return said, [(i.call_id, i.name, json.loads(i.arguments)) for i in items]
             case _:
                 self.history.append({"role": "assistant", "content": answer.content})
                 self.usages.append((answer.usage.input_tokens, answer.usage.output_tokens))

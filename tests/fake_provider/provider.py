@@ -23,6 +23,7 @@ _FORMS: dict[str, Any] = {
     "/responses": (refuse_responses, forms.whole_responses, forms.responses_events),
     "/messages": (refuse_anthropic, forms.whole_anthropic, forms.anthropic_events),
 }
+_COUNTS = {"/responses/input_tokens": refuse_responses, "/messages/count_tokens": refuse_anthropic}
 
 
 class FakeProvider:
@@ -41,15 +42,21 @@ class FakeProvider:
 
     def respond(self, path: str, raw: bytes, headers: httpx.Headers) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of the answer to a request."""
+        path = path.partition("?")[0]
         body = json.loads(raw)
         self.raw.append(raw)
         self.bodies.append(body)
         self.headers.append(headers)
+        counts = next((refuse for end, refuse in _COUNTS.items() if path.endswith(end)), None)
+        if counts is not None:
+            # Where nothing is generated, it may be of any length.
+            if (reason := counts({"max_tokens": 1, **body})) is not None:
+                return _refusal(reason)
+            told = {"object": "response.input_tokens", "input_tokens": len(raw)}
+            return 200, {"content-type": "application/json"}, json.dumps(told).encode()
         refuse, whole, events = next(form for end, form in _FORMS.items() if path.endswith(end))
-        reason = refuse(body)
-        if reason is not None:
-            error = {"type": "invalid_request_error", "message": reason, "code": None}
-            return 400, {}, json.dumps({"type": "error", "error": error}).encode()
+        if (reason := refuse(body)) is not None:
+            return _refusal(reason)
         step = next(self._steps)
         answer = step(body) if callable(step) else step
         if isinstance(answer, Failure):
@@ -98,6 +105,11 @@ class FakeProvider:
             for writer in open_tasks.values():
                 writer.close()
             await asyncio.gather(*open_tasks, return_exceptions=True)
+
+
+def _refusal(reason: str) -> tuple[int, dict[str, str], bytes]:
+    error = {"type": "invalid_request_error", "message": reason, "code": None}
+    return 400, {}, json.dumps({"type": "error", "error": error}).encode()
 
 
 async def _read_head(reader: asyncio.StreamReader) -> tuple[str, httpx.Headers] | None:

@@ -104,17 +104,21 @@ class OpenAIResponses:
 
 
 class OpenAIResponsesChunks:
-    """See `Chunks`. The items of all rounds are numbered as those of one response."""
+    """See `Chunks`. The items of all rounds are numbered as those of one response.
+
+    The response has the id of the first round that showed anything, as its first event said.
+    """
 
     def __init__(self, is_ours: IsOurs) -> None:
         self._is_ours = is_ours
         self._usages: list[Any] = []
         self._shown_items: list[Any] = []
-        self._is_first = True
+        self._id = ""
         self._n_shown = self._sequence = 0
         self.start()
 
     def start(self) -> None:
+        self._begun: list[Any] = []
         self._held: list[Any] = []
         self._places: dict[int, int | None] = {}
         self._round_items: dict[int, Any] = {}
@@ -128,9 +132,9 @@ class OpenAIResponsesChunks:
                 self._held.append(event)
                 return []
             case "response.created" | "response.in_progress" | "response.queued":
-                if not self._is_first:
-                    return []
-                return [self._numbered(event)]
+                if not self._id:
+                    self._begun.append(event)
+                return []
             case "response.output_item.added":
                 ours = _is_ours(event.item.to_dict(), self._is_ours)
                 self._places[event.output_index] = None if ours else self._n_shown
@@ -138,16 +142,15 @@ class OpenAIResponsesChunks:
             case "response.output_item.done":
                 self._round_items[event.output_index] = event.item
         if not hasattr(event, "output_index"):
-            return [self._numbered(event)]
+            return [*self._beginning(), self._numbered(event)]
         place = self._places.get(event.output_index)
         if place is None:
             return []
         if event.type == "response.output_item.done":
             self._shown_items.append(event.item)
-        return [self._numbered(event.model_copy(update={"output_index": place}))]
+        return [*self._beginning(), self._numbered(event.model_copy(update={"output_index": place}))]
 
     def answer(self) -> JsonObject:
-        self._is_first = False
         if self._response is None:
             return {"output": []}
         whole: JsonObject = self._response.to_dict()
@@ -156,11 +159,21 @@ class OpenAIResponsesChunks:
         return whole
 
     def last(self) -> list[Any]:
-        update = {"output": self._shown_items, "usage": summed(self._usages)}
-        return [
-            self._numbered(event.model_copy(update={"response": event.response.model_copy(update=update)}))
+        begun = self._beginning()
+        update = {"output": self._shown_items, "usage": summed(self._usages), "id": self._id}
+        ends = (
+            event.model_copy(update={"response": event.response.model_copy(update=update)})
             for event in self._held
-        ]
+        )
+        return [*begun, *map(self._numbered, ends)]
+
+    def _beginning(self) -> list[Any]:
+        """What begins the answer, if nothing has been shown yet."""
+        begun, self._begun = self._begun, []
+        first = begun[0].response if begun else self._response
+        if not self._id and first is not None:
+            self._id = first.id
+        return list(map(self._numbered, begun))
 
     def _numbered(self, event: Any) -> Any:
         number, self._sequence = self._sequence, self._sequence + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 
@@ -28,28 +27,4 @@ class Overlay:
         return sorted({*dir(self._target), *self._own})
 
     def __repr__(self) -> str:
-        return f"wrap({self._target!r})"
-
-    def __enter__(self) -> Any:
-        self._target.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> Any:
-        return self._target.__exit__(kind, error, trace)
-
-    async def __aenter__(self) -> Any:
-        await self._target.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> Any:
-        return await self._target.__aexit__(kind, error, trace)
+        return repr(self._target)

@@ -1,66 +1,78 @@
-"""The rounds of a call, with a client that blocks and with one that is awaited; and the streams of both."""
+"""The rounds of a request and their streams, of a client that blocks and of one that is awaited."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from typing import Any
 
-from toolsearch.adapters.api import Arguments, WireApi
-from toolsearch.adapters.turn import Searching, Turn, caller_of
-
-Send = Callable[..., Any]
-"""Sends a request: a method of a client, or the opening of its stream."""
+from toolsearch.adapters.asked import Asked, is_raw, opened, raw_stream
+from toolsearch.adapters.overlay import Overlay
+from toolsearch.adapters.turn import Searching, Turn
 
 
-def searching_method(searching: Searching, api: WireApi, send: Send) -> Callable[..., Any]:
-    """`send` of a client that blocks, with the search rounds inside."""
-
-    def create(**request: Any) -> Any:
-        turn, request = opened(searching, api, request)
-        if turn is None:
-            return send(**request)
-        if request.get("stream") is True:
-            return searched(send(**turn.request()), turn, send)
-        while (response := turn.finished(send(**turn.request()))) is None:
-            pass
-        return response
-
-    return create
-
-
-def searching_async_method(searching: Searching, api: WireApi, send: Send) -> Callable[..., Awaitable[Any]]:
-    """`send` of a client that is awaited, with the search rounds inside."""
-
-    async def create(**request: Any) -> Any:
-        turn, request = await asyncio.to_thread(opened, searching, api, request)
-        if turn is None:
-            return await send(**request)
-        if request.get("stream") is True:
-            return searched(await send(**turn.request()), turn, send)
-        while (response := await asyncio.to_thread(turn.finished, await send(**turn.request()))) is None:
-            pass
-        return response
-
-    return create
+def answered(searching: Searching, asked: Asked) -> Any:
+    """What a client that blocks answers to a request, with the search rounds inside."""
+    turn, asked = opened(searching, asked)
+    if turn is None:
+        return asked.as_it_is()
+    if asked.route is not None and asked.route.counts:
+        return asked.with_body(turn.request()).as_it_is()
+    response = asked.round(turn)
+    if asked.stream:
+        if not is_raw(response):
+            return _searched(response, turn, lambda: asked.round(turn))
+        stream = _searched(response.parse(), turn, lambda: asked.round(turn).parse())
+        return raw_stream(response, stream, lambda: stream)
+    while True:
+        read = response.parse() if is_raw(response) else response
+        if (answer := turn.finished(read)) is not None:
+            return asked.given_back(response, read, answer)
+        response = asked.round(turn)
 
 
-def searched(first: Any, turn: Turn, send: Send) -> Any:
+async def answered_async(searching: Searching, asked: Asked) -> Any:
+    """What a client that is awaited answers to a request, with the search rounds inside."""
+    turn, asked = await asyncio.to_thread(opened, searching, asked)
+    if turn is None:
+        return await asked.as_it_is()
+    if asked.route is not None and asked.route.counts:
+        return await asked.with_body(turn.request()).as_it_is()
+    response = await asked.round(turn)
+
+    async def next_round() -> Any:
+        following = await asked.round(turn)
+        return await _parsed(following) if is_raw(following) else following
+
+    if asked.stream:
+        if not is_raw(response):
+            return _searched(response, turn, next_round)
+        stream = _searched(await _parsed(response), turn, next_round)
+        awaited = inspect.iscoroutinefunction(response.parse)
+        return raw_stream(response, stream, (lambda: _soon(stream)) if awaited else lambda: stream)
+    while True:
+        read = await _parsed(response) if is_raw(response) else response
+        if (answer := await asyncio.to_thread(turn.finished, read)) is not None:
+            return asked.given_back(response, read, answer)
+        response = await asked.round(turn)
+
+
+async def _parsed(response: Any) -> Any:
+    # Only some raw responses of awaited clients are awaited themselves.
+    parsed = response.parse()
+    return await parsed if inspect.isawaitable(parsed) else parsed
+
+
+async def _soon(value: Any) -> Any:
+    return value
+
+
+def _searched(first: Any, turn: Turn, following: Callable[[], Any]) -> Any:
     """A stream like `first`, which is that of the first round, over all rounds."""
     kind: Any = type(first)
-    return _stream_class(kind)(first, turn, send)
-
-
-def opened(searching: Searching, api: WireApi, request: Arguments) -> tuple[Turn | None, Arguments]:
-    """The turn of a request, or None and the request as it goes out. It may have to build an index."""
-    request = dict(request)
-    caller = caller_of(request)
-    tools = request.get("tools")
-    # A client's own sign for "not given" is no list.
-    listed = list(tools) if isinstance(tools, Iterable) else []
-    turn = searching.open(api, {**request, "tools": listed}, caller)
-    return turn, {**request, "tools": listed} if listed else request
+    return _stream_class(kind)(first, turn, following)
 
 
 @cache
@@ -72,14 +84,14 @@ def _stream_class(base: Any) -> Any:
 class _Rounds:
     """A stream of the client's own type whose chunks come from one round after the other."""
 
-    def __init__(self, first: Any, turn: Turn, send: Send) -> None:
+    def __init__(self, first: Any, turn: Turn, following: Callable[[], Any]) -> None:
         self._round = first
-        self._chunks = self._shown(turn, send)
+        self._chunks = self._shown(turn, following)
 
     @property
     def response(self) -> Any:
-        """Of the round that is being read."""
-        return self._round.response
+        """Of the round that is being read; to close it is to close the stream."""
+        return Overlay(self._round.response, close=self.close)
 
     def __iter__(self) -> Iterator[Any]:
         yield from self._chunks
@@ -90,7 +102,7 @@ class _Rounds:
     def close(self) -> None:
         self._round.close()
 
-    def _shown(self, turn: Turn, send: Send) -> Iterator[Any]:
+    def _shown(self, turn: Turn, following: Callable[[], Any]) -> Iterator[Any]:
         chunks = turn.chunks()
         while True:
             for chunk in self._round:
@@ -99,20 +111,20 @@ class _Rounds:
                 yield from chunks.last()
                 return
             chunks.start()
-            self._round = send(**turn.request())
+            self._round = following()
 
 
 class _AsyncRounds:
     """`_Rounds` of a client that is awaited."""
 
-    def __init__(self, first: Any, turn: Turn, send: Send) -> None:
+    def __init__(self, first: Any, turn: Turn, following: Callable[[], Any]) -> None:
         self._round = first
-        self._chunks = self._shown(turn, send)
+        self._chunks = self._shown(turn, following)
 
     @property
     def response(self) -> Any:
-        """Of the round that is being read."""
-        return self._round.response
+        """Of the round that is being read; to close it is to close the stream."""
+        return Overlay(self._round.response, aclose=self.close)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         async for chunk in self._chunks:
@@ -127,7 +139,7 @@ class _AsyncRounds:
     async def aclose(self) -> None:
         await self._round.close()
 
-    async def _shown(self, turn: Turn, send: Send) -> AsyncIterator[Any]:
+    async def _shown(self, turn: Turn, following: Callable[[], Any]) -> AsyncIterator[Any]:
         chunks = turn.chunks()
         while True:
             async for chunk in self._round:
@@ -138,4 +150,4 @@ class _AsyncRounds:
                     yield shown
                 return
             chunks.start()
-            self._round = await send(**turn.request())
+            self._round = await following()

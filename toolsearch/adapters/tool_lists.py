@@ -96,6 +96,11 @@ class ToolLists:
         self._lock = threading.Lock()
 
     @property
+    def whole_below_tokens(self) -> int:
+        """A list that costs less is sent as it is."""
+        return self._settings.whole_below_tokens
+
+    @property
     def has_catalog(self) -> bool:
         """Whether there are tools beside those that requests bring."""
         return self._catalog is not None

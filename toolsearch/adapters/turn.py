@@ -24,6 +24,9 @@ from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from toolsearch.session.base import Session, SessionStore
 from toolsearch.tools import JsonObject
 
+SESSION, TENANT = "toolsearch_session", "toolsearch_tenant"
+"""Arguments of a call that are for tool search alone."""
+
 _CONVERSATION: ContextVar[tuple[str, str]] = ContextVar("toolsearch_conversation", default=("", ""))
 
 
@@ -43,7 +46,7 @@ def conversation(session_id: str, *, tenant: str = "") -> Iterator[None]:
 def caller_of(request: Arguments) -> tuple[str, str]:
     """Session id and tenant of a request; they are taken out of it."""
     session_id, tenant = _CONVERSATION.get()
-    return request.pop("toolsearch_session", session_id), request.pop("toolsearch_tenant", tenant)
+    return request.pop(SESSION, session_id), request.pop(TENANT, tenant)
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,11 @@ class Turn:
         if text := self.discovery.instructions:
             request = self._api.with_instructions(request, text)
         return {**request, "tools": self._tools()}
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds were searches and nothing else."""
+        return len(self._rounds)
 
     def is_ours(self, name: str) -> bool:
         """Whether a call of this name is answered here: a search, or a tool that was not offered."""

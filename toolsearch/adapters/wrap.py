@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeVar, Unpack, cast
 
-from toolsearch.adapters.anthropic import Anthropic
-from toolsearch.adapters.api import WireApi
-from toolsearch.adapters.helper_streams import searching_async_helper, searching_helper
-from toolsearch.adapters.openai_chat import OpenAIChat
-from toolsearch.adapters.openai_responses import OpenAIResponses
-from toolsearch.adapters.overlay import Overlay
 from toolsearch.adapters.recall import Recall
-from toolsearch.adapters.rounds import searching_async_method, searching_method
 from toolsearch.adapters.tool_lists import ToolLists
 from toolsearch.adapters.turn import Searching
+from toolsearch.adapters.twin import is_twin, twin_of
 from toolsearch.catalog import Catalog
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.embedders.base import Embedder
@@ -31,7 +25,7 @@ WHOLE_BELOW_TOKENS = 4000
 """A list of tools that costs less is sent as it is."""
 
 _MAX_TOOLS = 128
-_CLIENTS = "openai.OpenAI, openai.AsyncOpenAI, anthropic.Anthropic or anthropic.AsyncAnthropic"
+_CLIENTS = {"openai": ("OpenAI", "AsyncOpenAI"), "anthropic": ("Anthropic", "AsyncAnthropic")}
 
 
 def wrap(
@@ -48,10 +42,11 @@ def wrap(
 ) -> C:
     """`client`, whose calls take all tools and send the model those that it finds.
 
-    Covered are ``chat.completions.create`` and ``responses.create`` of OpenAI, ``messages.create`` and
-    ``messages.stream`` of Anthropic, streamed or not, and their async forms. They answer with the client's
-    own types, and only with calls of your tools; usage is that of all rounds. Everything else of the client
-    is as before.
+    It is a client of the same class, over the same connections, and so are copies of it. Tool search is in
+    every call of ``chat.completions``, ``responses`` and ``messages``: ``create``, ``parse`` and ``stream``,
+    also under ``beta``, with raw responses, streamed or not, and in their async forms. They answer with the
+    client's own types, and only with calls of your tools; usage is that of all rounds. Where tokens are
+    counted, it is those of the next round. Calls without tools are as before.
 
     A call takes ``toolsearch_session`` and ``toolsearch_tenant``, or stands within `conversation`; without
     either, what was found is known again by the conversation itself. Safe to use as far as the client is.
@@ -70,10 +65,12 @@ def wrap(
             where they are not given.
 
     Raises:
-        TypeError: `client` is none of these.
+        TypeError: `client` is none of these, or wrapped already.
         ValueError: a number out of its range, or a searcher without its catalog.
 
-    A covered call raises beside the client's own errors:
+    A call raises beside the client's own errors:
+        UnsearchedToolsError: it has tools for `whole_below_tokens` or more, and they cannot be searched
+            there: assistants, batches, realtime and web sockets.
         LimitExceededError: the model went on searching for `max_rounds` rounds.
         ReservedNameError: a tool has the name of a built-in one.
         UnknownToolError: a tool is to be pinned that the request does not have.
@@ -81,6 +78,7 @@ def wrap(
         EmbeddingError: the tools could not be embedded.
         ValueError: the request cannot be answered with tool search, such as one with ``n=2``.
     """
+    _check(client)
     if searcher is not None and catalog is None:
         raise ValueError("Give the catalog that the searcher searches.")
     if max_rounds < 1:
@@ -91,68 +89,26 @@ def wrap(
         **settings,
     }
     lists = ToolLists(
-        DiscoverySettings(**options),
+        DiscoverySettings.of(**options),
         embedder=_once(embedder),
         catalog=catalog,
         searcher=searcher,
         max_lists=max_tool_lists,
     )
     store = MemorySessionStore() if session_store is None else session_store
-    return cast("C", _over(client, Searching(lists, store, Recall(max_exchanges), max_rounds)))
+    return cast("C", twin_of(client, Searching(lists, store, Recall(max_exchanges), max_rounds)))
 
 
 def _once(embedder: Embedder | str) -> Callable[[], Embedder]:
     return cache(lambda: load_embedder(embedder) if isinstance(embedder, str) else embedder)
 
 
-def _over(client: Any, searching: Searching) -> Overlay:
-    """The client with its covered methods replaced, and copies of it likewise."""
-    copies = {
-        name: partial(_copied, getattr(client, name), searching)
-        for name in ("copy", "with_options")
-        if hasattr(client, name)
-    }
-    if _is_of(client, "openai", "OpenAI"):
-        method = partial(searching_method, searching)
-    elif _is_of(client, "openai", "AsyncOpenAI"):
-        method = partial(searching_async_method, searching)
-    elif _is_of(client, "anthropic", "Anthropic"):
-        return Overlay(
-            client, messages=_messages(client, searching, searching_method, searching_helper), **copies
-        )
-    elif _is_of(client, "anthropic", "AsyncAnthropic"):
-        return Overlay(
-            client,
-            messages=_messages(client, searching, searching_async_method, searching_async_helper),
-            **copies,
-        )
-    else:
-        raise TypeError(f"wrap takes a client of {_CLIENTS}, not {type(client).__name__}.")
-    completions = client.chat.completions
-    return Overlay(
-        client,
-        chat=Overlay(
-            client.chat, completions=Overlay(completions, create=method(OpenAIChat(), completions.create))
-        ),
-        responses=Overlay(client.responses, create=method(OpenAIResponses(), client.responses.create)),
-        **copies,
-    )
-
-
-def _messages(
-    client: Any, searching: Searching, method: Callable[..., Any], helper: Callable[..., Any]
-) -> Overlay:
-    api: WireApi = Anthropic()
-    messages = client.messages
-    return Overlay(
-        messages,
-        create=method(searching, api, messages.create),
-        stream=helper(searching, api, messages.stream),
-    )
-
-
-def _copied(copy: Callable[..., Any], searching: Searching, **options: Any) -> Overlay:
-    return _over(copy(**options), searching)
+def _check(client: Any) -> None:
+    if not any(_is_of(client, module, name) for module, names in _CLIENTS.items() for name in names):
+        kinds = " or ".join(f"{module}.{name}" for module, names in _CLIENTS.items() for name in names)
+        raise TypeError(f"wrap takes a client of {kinds}, not {type(client).__name__}.")
+    if is_twin(client):
+        raise TypeError("The client is wrapped already. Wrap the one that it was made of.")
 
 
 def _is_of(client: Any, module: str, name: str) -> bool:

@@ -1,0 +1,279 @@
+"""Every way of asking a wrapped client is answered with tool search, and none sends all tools."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import anthropic
+import pydantic
+import pytest
+
+from tests.adapters.callers import FORMS, Caller, client, wrapped
+from tests.adapters.serving import definitions, names_in, search_call, searches, served
+from tests.adapters.test_wrap import SEND, TOOLS, WEATHER, conversation
+from tests.adapters.ways import EVERY_WAY, RESOURCES, answer, resource_of
+from tests.fake_provider.answers import Answer
+from tests.fake_provider.provider import FakeProvider, Step
+from toolsearch.exceptions import UnsearchedToolsError
+
+SYNC = pytest.mark.parametrize("is_async", [False, True], ids=["blocking", "awaited"])
+WAY = pytest.mark.parametrize(("form", "prefix", "way"), EVERY_WAY, ids=lambda part: part or "-")
+
+
+def asking(prefix: str, way: str) -> Callable[[Any, str, dict[str, Any]], Awaitable[Any]]:
+    def ask(searching: Any, form: str, arguments: dict[str, Any]) -> Awaitable[Any]:
+        return answer(searching, form, prefix, way, arguments)
+
+    return ask
+
+
+def strict(form: str) -> list[dict[str, Any]]:
+    """Tools that the helpers take, which read arguments only of those."""
+    tools = definitions(form, TOOLS)
+    for tool in tools:
+        holder = tool.get("function", tool)
+        if form != "anthropic":
+            holder["strict"] = True
+            closed = {"additionalProperties": False, "required": ["text"]}
+            holder["parameters"] = holder["parameters"] | closed
+    return tools
+
+
+@WAY
+@SYNC
+def test_a_loop_gets_only_calls_of_its_own_tools(form: str, prefix: str, way: str, is_async: bool) -> None:
+    steps = (
+        searches("send an email message"),
+        Answer(calls=(search_call("current weather of a city", call_id="s2"), SEND)),
+        Answer(calls=(WEATHER,)),
+        Answer("Sent."),
+    )
+    with served(*steps) as (provider, url):
+        mode = "async" if is_async else "plain"
+        searching = wrapped(client(form, url, is_async=is_async))
+        loop = Caller(form, searching, strict(form), mode, asking(prefix, way))
+        assert loop.ask("Mail hi to Ann.") == ["Sent."]
+    assert loop.ran == [("mail__send_email", {"text": "hi"}), ("get_weather", {"text": "Oslo"})]
+    one, two = ["tool_search", "mail__send_email"], ["tool_search", "mail__send_email", "get_weather"]
+    assert list(map(names_in, provider.bodies)) == [["tool_search"], one, two, two]
+    # Two rounds in the first call, one each in the others; Anthropic counts what was cached apart.
+    once = 11 - 3 * (form == "anthropic")
+    assert loop.usages == [(2 * once, 14), (once, 7), (once, 7)]
+    for position in range(len(steps) - 1):
+        before, after = conversation(provider, position), conversation(provider, position + 1)
+        assert after[: len(before)] == before
+
+
+MAIL = {"role": "user", "content": [{"type": "text", "text": "Mail?"}]}
+RAW = [(form, way) for form in FORMS for way in ("with_raw_response", "with_streaming_response")]
+
+
+@contextlib.contextmanager
+def searching_client(
+    *steps: Step, form: str = "openai_chat", then: Step | None = None, **options: Any
+) -> Iterator[tuple[FakeProvider, Any]]:
+    with served(*steps, then=then) as (provider, url), wrapped(client(form, url), **options) as searching:
+        yield provider, searching
+
+
+def request(form: str, **more: Any) -> dict[str, Any]:
+    """Arguments of a call that begins a conversation."""
+    key = "input" if form == "openai_responses" else "messages"
+    limit = {"max_tokens": 9} if form == "anthropic" else {}
+    return {"model": "m", key: [MAIL], "tools": definitions(form, TOOLS), **limit, **more}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_copies_of_a_wrapped_client_are_wrapped(form: str) -> None:
+    with searching_client(then=Answer("Hi."), form=form) as (provider, searching):
+        for copied in (
+            searching.copy(timeout=7),
+            searching.with_options(max_retries=1).with_options(timeout=7),
+        ):
+            resource_of(copied, RESOURCES[form]).create(**request(form))
+            assert (type(copied), copied.timeout) == (type(searching), 7)
+    assert list(map(names_in, provider.bodies)) == [["tool_search"]] * 2
+
+
+@pytest.mark.parametrize(("form", "way"), RAW)
+def test_a_raw_response_says_what_the_answer_says(form: str, way: str) -> None:
+    """Its body has neither searches nor the usage of one round alone; its headers are those that came."""
+    beside = Answer(calls=(search_call("current weather of a city", call_id="s2"), SEND))
+    with searching_client(searches("send an email message"), beside, form=form) as (_, searching):
+        create = getattr(resource_of(searching, RESOURCES[form]), way).create
+        response = create(**request(form))
+        with response if way == "with_streaming_response" else contextlib.nullcontext(response) as raw:
+            body = json.loads(raw.http_response.content)
+            parsed = raw.parse()
+            assert raw.headers["content-type"] == "application/json"
+            assert raw.status_code == 200
+    assert "tool_search" not in json.dumps(body)
+    assert "mail__send_email" in json.dumps(body)
+    assert parsed.to_dict()["usage"] == body["usage"]
+    assert body["usage"].get("completion_tokens", body["usage"].get("output_tokens")) == 14
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_bytes_of_a_searched_stream_are_refused(form: str) -> None:
+    """They are those of one round, with calls that the caller's tools do not have."""
+    with searching_client(then=Answer("Hi."), form=form) as (_, searching):
+        create = resource_of(searching, RESOURCES[form]).with_streaming_response.create
+        with create(**request(form, stream=True)) as raw, pytest.raises(UnsearchedToolsError, match="parse"):
+            next(raw.iter_lines())
+
+
+@pytest.mark.parametrize("form", ["openai_responses", "anthropic"])
+def test_counted_are_the_tokens_of_the_next_round(form: str) -> None:
+    with searching_client(form=form) as (provider, searching):
+        arguments = {key: value for key, value in request(form).items() if key != "max_tokens"}
+        if form == "anthropic":
+            counted = searching.messages.count_tokens(**arguments)
+        else:
+            counted = searching.responses.input_tokens.count(**arguments)
+    assert names_in(provider.bodies[0]) == ["tool_search"]
+    assert counted.input_tokens == len(provider.raw[0])
+
+
+def test_the_runner_of_tools_runs_what_was_found() -> None:
+    ran: list[str] = []
+
+    @anthropic.beta_tool(name="mail__send_email", description="Send an email message.")
+    def send(text: str) -> str:
+        ran.append(text)
+        return "Sent."
+
+    others = definitions("anthropic", TOOLS[1:])
+    steps = (searches("send an email message"), Answer(calls=(SEND,)), Answer("Done."))
+    with searching_client(*steps, form="anthropic") as (provider, searching):
+        runner = searching.beta.messages.tool_runner(
+            model="m", max_tokens=9, messages=[MAIL], tools=[send, *others]
+        )
+        assert runner.until_done().content[0].text == "Done."
+    assert ran == ["hi"]
+    assert [names_in(body)[1:] for body in provider.bodies] == [
+        [],
+        ["mail__send_email"],
+        ["mail__send_email"],
+    ]
+
+
+class Weather(pydantic.BaseModel):
+    city: str
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_parsed_is_the_answer_after_the_searches(form: str) -> None:
+    """And not what the model says before it searches, which has no such form."""
+    steps = (searches("weather", text="Let me look."), Answer('{"city": "Oslo"}'))
+    kind = {"openai_chat": "response_format", "openai_responses": "text_format", "anthropic": "output_format"}
+    tools = strict(form)
+    with searching_client(*steps, form=form) as (_, searching):
+        parse = resource_of(searching, RESOURCES[form]).parse
+        answered = parse(**request(form, tools=tools, **{kind[form]: Weather}))
+    parsed = {
+        "openai_chat": lambda: answered.choices[0].message.parsed,
+        "openai_responses": lambda: answered.output_parsed,
+        "anthropic": lambda: answered.parsed_output,
+    }[form]()
+    assert parsed == Weather(city="Oslo")
+
+
+def test_arguments_of_parsed_calls_are_read() -> None:
+    steps = (searches("send an email message"), Answer(calls=(SEND,)))
+    with searching_client(*steps) as (_, searching):
+        answered = searching.chat.completions.parse(**request("openai_chat", tools=strict("openai_chat")))
+    assert answered.choices[0].message.tool_calls[0].function.parsed_arguments == {"text": "hi"}
+
+
+ELSEWHERE: list[tuple[str, Callable[[Any, list[Any]], Any]]] = [
+    ("openai_chat", lambda c, t: ask(c, extra_body={"session": {"tools": t}})),
+    ("openai_chat", lambda c, t: ask(c, functions=[tool["function"] for tool in t])),
+    ("openai_chat", lambda c, t: c.post("/elsewhere", cast_to=object, body={"tools": t})),
+    ("openai_chat", lambda c, t: c.put("/elsewhere", cast_to=object, body={"tools": t})),
+    (
+        "openai_chat",
+        lambda c, t: c.post("/chat/completions", cast_to=object, body={"messages": [], "tools": t}),
+    ),
+    ("openai_chat", lambda c, t: c.realtime.client_secrets.create(session={"type": "realtime", "tools": t})),
+    (
+        "anthropic",
+        lambda c, t: c.messages.batches.create(requests=iter([{"custom_id": "a", "params": {"tools": t}}])),
+    ),
+]
+
+
+def ask(searching: Any, **more: Any) -> Any:
+    return searching.chat.completions.create(model="m", messages=[MAIL], **more)
+
+
+@pytest.mark.parametrize(("form", "call"), ELSEWHERE)
+def test_tools_in_another_place_are_refused(form: str, call: Callable[[Any, list[Any]], Any]) -> None:
+    told = "use the client that you gave to wrap"
+    with (
+        searching_client(form=form) as (provider, searching),
+        pytest.raises(UnsearchedToolsError, match=told),
+    ):
+        call(searching, definitions(form, TOOLS))
+    assert provider.bodies == []
+
+
+def test_few_tools_may_go_anywhere() -> None:
+    with searching_client(Answer("Hi."), whole_below_tokens=100_000) as (provider, searching):
+        function = definitions("openai_chat", TOOLS)[0]["function"]
+        assert ask(searching, functions=[function]).choices[0].message.content == "Hi."
+    assert provider.bodies[0]["functions"] == [function]
+
+
+def test_tools_of_the_body_are_searched_like_arguments() -> None:
+    with searching_client(Answer("Hi.")) as (provider, searching):
+        ask(searching, extra_body={"tools": definitions("openai_chat", TOOLS), "toolsearch_session": "one"})
+    assert names_in(provider.bodies[0]) == ["tool_search"]
+    assert "toolsearch_session" not in provider.bodies[0]
+
+
+def test_tools_may_come_out_of_an_iterator() -> None:
+    with searching_client(Answer("Hi."), Answer("Hi."), form="anthropic") as (provider, searching):
+        for messages in ([MAIL], iter([MAIL])):
+            tools = iter(definitions("anthropic", TOOLS))
+            searching.messages.create(model="m", max_tokens=9, messages=messages, tools=tools)
+    assert provider.bodies[0] == provider.bodies[1]
+    assert names_in(provider.bodies[0]) == ["tool_search"]
+
+
+def test_each_round_has_an_idempotency_key_of_its_own() -> None:
+    """The same key with another body would get the first answer again, or be refused."""
+    with searching_client(searches("send an email message"), Answer("Done.")) as (provider, searching):
+        ask(searching, tools=definitions("openai_chat", TOOLS), extra_headers={"Idempotency-Key": "k"})
+    assert [headers["Idempotency-Key"] for headers in provider.headers] == ["k", "k-1"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_helper_that_is_left_early_gives_its_connection_back(form: str) -> None:
+    """Also in a later round than the one that it was opened with."""
+    steps = (searches("send an email message"), Answer("A long text. " * 50))
+    with searching_client(*steps, form=form) as (provider, searching):
+        with resource_of(searching, RESOURCES[form]).stream(**request(form)) as stream:
+            for _ in stream:
+                if len(provider.bodies) == 2:
+                    break
+        assert [each.is_idle() or each.is_closed() for each in connections(searching)].count(False) == 0
+
+
+def connections(searching: Any) -> list[Any]:
+    found: list[Any] = searching._client._transport._pool.connections
+    return found
+
+
+def test_a_client_is_wrapped_once_and_stays_as_it_was() -> None:
+    tools = definitions("openai_chat", TOOLS)
+    with served(then=Answer("Hi.")) as (provider, url), client("openai_chat", url) as plain:
+        plain.chat.completions.create(model="m", messages=[MAIL], tools=tools)
+        searching = wrapped(plain)
+        for each in (plain, searching, plain):
+            each.chat.completions.create(model="m", messages=[MAIL], tools=tools)
+        with pytest.raises(TypeError, match="wrapped already"):
+            wrapped(searching)
+    assert [len(body["tools"]) for body in provider.bodies] == [5, 5, 1, 5]
