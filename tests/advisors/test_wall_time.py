@@ -20,7 +20,7 @@ from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished, TextDelta, Usage
 from toolsearch.exceptions import LimitExceededError
 from toolsearch.functions import tool
-from toolsearch.messages import AssistantMessage
+from toolsearch.messages import AssistantMessage, TextPart
 from toolsearch.testing import ScriptedChatModel, tool_call
 from toolsearch.tools import Tool
 
@@ -243,7 +243,7 @@ def test_a_timeout_of_the_models_own_stays_what_it_is(streamed: bool) -> None:
 @STREAMED
 def test_a_run_within_its_time_is_as_without_the_limit(streamed: bool) -> None:
     usage = Usage(5, 2)
-    answer = ChatResponse(AssistantMessage.of("Fine."), usage=usage)
+    answer = ChatResponse(AssistantMessage(content=(TextPart(text="Fine."),)), usage=usage)
     model = SlowModel([tool_call("quick"), answer], clock := Clock())
     response = run(model, Tools(clock).all, streamed=streamed)
     assert (response.text, response.usage, "limit" in response.metadata) == ("Fine.", usage, False)
