@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar, overload
 
 from toolsearch.exceptions import DuplicateToolError, ReservedNameError, UnknownToolError
-from toolsearch.naming import RESERVED_NAMES, variant_of
+from toolsearch.given import Tools, as_tools
+from toolsearch.naming import RESERVED_NAMES, near_names, variant_of
 from toolsearch.tools import JsonObject, Tool
+
+T = TypeVar("T")
 
 
 class Catalog(Mapping[str, Tool]):
     """Tools by public name, sorted by name. Immutable: a change makes a new catalog."""
 
-    def __init__(self, tools: Iterable[Tool] = (), *, replace: bool = False) -> None:
+    def __init__(self, tools: Tools = (), *, replace: bool = False) -> None:
         """Collect `tools`; with `replace` a later tool takes the place of an earlier namesake.
 
         Raises:
+            TypeError, DefinitionError: something that is no tool, and no function to make one of.
             DuplicateToolError: two tools share a public name and `replace` is false; lists all of them.
             ReservedNameError: a local tool has the name of a built-in one.
         """
         by_name: dict[str, Tool] = {}
         duplicates: dict[str, None] = {}
-        for tool in tools:
+        for tool in as_tools(tools):
             if tool.name in RESERVED_NAMES:
                 raise ReservedNameError(tool.name)
             if tool.name in by_name and not replace:
@@ -34,6 +39,15 @@ class Catalog(Mapping[str, Tool]):
         if duplicates:
             raise DuplicateToolError(tuple(duplicates))
         self._tools: Mapping[str, Tool] = dict(sorted(by_name.items()))
+
+    @classmethod
+    def of(cls, tools: Tools) -> Catalog:
+        """A catalog of `tools`; one that is a catalog already stays as it is.
+
+        Raises:
+            TypeError, DefinitionError: as the class.
+        """
+        return tools if isinstance(tools, Catalog) else cls(tools)
 
     @classmethod
     def over(cls, tools: Mapping[str, Tool], *, fingerprint: str, sources: tuple[str, ...]) -> Catalog:
@@ -51,7 +65,18 @@ class Catalog(Mapping[str, Tool]):
         try:
             return self._tools[name]
         except KeyError:
-            raise UnknownToolError(name) from None
+            raise UnknownToolError(name, near_names(name, self._tools)) from None
+
+    @overload
+    def get(self, key: str, /) -> Tool | None: ...
+
+    @overload
+    def get(self, key: str, /, default: T) -> Tool | T: ...
+
+    def get(self, key: str, /, default: Any = None) -> Any:
+        """The tool of that name, or `default`."""
+        # As inherited it would look for near names first.
+        return self._tools.get(key, default)
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools
@@ -78,8 +103,8 @@ class Catalog(Mapping[str, Tool]):
             whole.update(tool_digest(tool).encode())
         return whole.hexdigest()
 
-    def with_tools(self, *tools: Tool, replace: bool = False) -> Catalog:
-        """This catalog and `tools`; a namesake is an error unless `replace`."""
+    def with_tools(self, *tools: Tool | Callable[..., Any], replace: bool = False) -> Catalog:
+        """This catalog and `tools`, or tools made of functions; a namesake is an error unless `replace`."""
         return Catalog((*self.values(), *tools), replace=replace)
 
     def without(self, *names: str) -> Catalog:

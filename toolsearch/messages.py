@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from toolsearch.checks import shown
 from toolsearch.tools import JsonObject
 
 
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *positional: Any, **fields: Any) -> None:
+            if positional:
+                kind = type(self)
+                raise TypeError(
+                    f"{kind.__name__} takes its fields by name: {', '.join(kind.model_fields)}."
+                    + (f" Of a text it is made by {kind.__name__}.of(text)." if hasattr(kind, "of") else "")
+                )
+            super().__init__(**fields)
+
+        # Values that are read from JSON are made without it.
+        __init__.__pydantic_base_init__ = True
 
 
 class TextPart(_Value):
@@ -88,6 +104,10 @@ class SystemMessage(_Value):
     role: Literal["system"] = "system"
     text: str
 
+    @classmethod
+    def of(cls, text: str) -> SystemMessage:
+        return cls(text=text)
+
 
 class UserMessage(_Value):
     role: Literal["user"] = "user"
@@ -107,6 +127,10 @@ class AssistantMessage(_Value):
 
     role: Literal["assistant"] = "assistant"
     content: tuple[AssistantPart, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> AssistantMessage:
+        return cls(content=(TextPart(text=text),))
 
     @property
     def text(self) -> str:
@@ -144,3 +168,33 @@ Message: TypeAlias = Annotated[
 ]
 MESSAGES: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
 """Reads and writes a conversation as JSON: ``MESSAGES.validate_json``, ``MESSAGES.dump_json``."""
+
+
+def as_messages(given: Iterable[Message], what: str = "messages") -> tuple[Message, ...]:
+    """The messages of `given` in its order; `what` is the argument that errors name.
+
+    Raises:
+        TypeError: it is no list of messages, or holds something else; says what to give.
+    """
+    kept = tuple(listed_messages(given, what))
+    for number, message in enumerate(kept):
+        if not isinstance(message, _MESSAGE):
+            raise TypeError(
+                f"{what}[{number}] is {shown(message)}. Give a message, such as UserMessage.of('Hi')."
+            )
+    return kept
+
+
+def listed_messages(given: Any, what: str = "messages") -> Iterable[Any]:
+    """`given` where it is a list of something.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if isinstance(given, str | Mapping | BaseModel) or not isinstance(given, Iterable):
+        told = "one message" if isinstance(given, _MESSAGE) else shown(given)
+        raise TypeError(f"{what} is {told}. Give a list of messages, such as [UserMessage.of('Hi')].")
+    return given
+
+
+_MESSAGE = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Iterable
 
 SEPARATOR = "__"
 MAX_LENGTH = 64
@@ -13,6 +14,7 @@ PUBLIC_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 RESERVED_NAMES = frozenset({"tool_search", "call_tool", "describe_tool"})
 
 _DIGEST_LENGTH = 16
+_LIKENESS = 60
 _DIGESTED = re.compile(rf".*_[0-9a-f]{{{_DIGEST_LENGTH}}}")
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]+")
 
@@ -57,6 +59,14 @@ def split_words(name: str) -> list[str]:
     `getHTTPResponse2` gives ``["get", "HTTP", "Response", "2"]``.
     """
     return _WORD.findall(name)
+
+
+def near_names(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
+    """Those of `names` that `name` may have meant, the most alike first; none where none is like it."""
+    from rapidfuzz import fuzz, process
+
+    found = process.extract(name, list(names), scorer=fuzz.ratio, limit=limit, score_cutoff=_LIKENESS)
+    return tuple(match for match, _, _ in found)
 
 
 # An acronym keeps its letters: HTTPServer is HTTP and Server.

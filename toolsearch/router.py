@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from toolsearch.advisors.approval import ApprovalAdvisor
 from toolsearch.advisors.base import Advisor
@@ -17,14 +17,16 @@ from toolsearch.advisors.memory.advisor import MemoryAdvisor
 from toolsearch.advisors.memory.store import ConversationStore
 from toolsearch.advisors.paused import Decision, PausedRun
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
-from toolsearch.advisors.tool_search import FILTER_KEY, ToolSearchAdvisor
+from toolsearch.advisors.tool_search import FILTER_KEY, AnyDelivery, ToolSearchAdvisor
 from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, ToolChoice
+from toolsearch.chat.prompt import Prompt, as_conversation
+from toolsearch.checks import check_has, check_known, shown
 from toolsearch.discovery.settings import DiscoveryOptions
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import RunningLoopError
-from toolsearch.functions.decorator import tool
-from toolsearch.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from toolsearch.given import Tools, as_tools
+from toolsearch.messages import SystemMessage
 from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.lazy import CatalogSearcher
 from toolsearch.retrieval.permission import ToolFilter
@@ -36,10 +38,9 @@ from toolsearch.telemetry.base import Observer
 from toolsearch.telemetry.log import LogObserver
 from toolsearch.telemetry.otel import OpenTelemetryObserver
 from toolsearch.telemetry.receipt import Prices, ReceiptObserver
-from toolsearch.tools import Tool
+from toolsearch.tool_names import NamesTools
 
-Prompt: TypeAlias = str | Message | Sequence[Message]
-"""What a run begins with: the user's words, a message, or a conversation that ends with what is new."""
+T = TypeVar("T")
 
 
 class RunOptions(TypedDict, total=False):
@@ -58,7 +59,7 @@ class RunOptions(TypedDict, total=False):
     tenant: str
     state: Mapping[str, Any] | None
     filter: ToolFilter | None
-    tools: Iterable[Tool | Callable[..., Any]]
+    tools: Tools
     tool_choice: ToolChoice
     max_tokens: int | None
     options: Mapping[str, Any]
@@ -75,12 +76,12 @@ class ToolRouter:
     def __init__(
         self,
         model: ChatModel,
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Tools = (),
         *,
-        catalog: Catalog | None = None,
+        catalog: Tools | None = None,
         searcher: Retriever | None = None,
         embedder: Embedder | None = None,
-        delivery: Literal["append", "bridge", "native", "auto"] = "auto",
+        delivery: AnyDelivery = "auto",
         filter: ToolFilter | None = None,  # noqa: A002
         session_store: SessionStore | None = None,
         memory: MemoryAdvisor | ConversationStore | None = None,
@@ -92,14 +93,15 @@ class ToolRouter:
         observers: Iterable[Observer] | None = None,
         prices: Prices | None = None,
         lazy: bool = True,
+        check_names: bool = True,
         **settings: Unpack[DiscoveryOptions],
     ) -> None:
         """Over the tools of `tools` and `catalog`, or of the searcher's index where there are none.
 
         Args:
             model: Answers.
-            tools: Tools, or functions to make tools of.
-            catalog: More tools.
+            tools: Tools and functions to make tools of, or a catalog.
+            catalog: More of them.
             searcher: Finds them; by default an index of them all is built.
             embedder: Of that index; the bundled one by default.
             delivery: How discovered tools reach the model: see `ToolSearchAdvisor`.
@@ -115,12 +117,16 @@ class ToolRouter:
                 `OpenTelemetryObserver`; the receipt is made in any case.
             prices: Of the model, for the cost in receipts.
             lazy: Build the index when it is first needed, and not now.
+            check_names: Whether each tool that `approval`, `limits`, `filter` or one of `advisors` names must
+                be in the catalog, and in any newer one. Off for names of tools that only single runs bring.
             settings: The attributes of `DiscoverySettings`, such as `pinned` and `preselect`.
 
         Raises:
             DefinitionError: a tool cannot be used, or two share a name.
-            UnknownToolError, ToolLimitError, ValueError: as `ToolSearchAdvisor`.
-            ChainError: the advisors do not fit together.
+            UnknownToolError: a tool is named that the catalog does not have.
+            ToolLimitError, ValueError: as `ToolSearchAdvisor`.
+            TypeError: an argument of another kind than it has to be, or an unknown one.
+            ChainError: the advisors do not fit together, or name a tag that no tool has.
             EmbeddingError: the index cannot be built; with `lazy`, the first run raises it.
         """
         self.model = model
@@ -130,15 +136,22 @@ class ToolRouter:
         self._filter = filter
         self._settings = settings
         self._store = MemorySessionStore() if session_store is None else session_store
+        if prices is not None and not isinstance(prices, Prices):
+            raise TypeError(f"prices is {shown(prices)}. Give Prices(input=..., output=...).")
         if memory is not None and not isinstance(memory, MemoryAdvisor):
             memory = MemoryAdvisor(memory)
+        if approval is not None:
+            check_has("approval", approval, ("advise", "review"), "an ApprovalAdvisor")
         loop = ToolCallingAdvisor(manager, limits=limits)
         self._advisors = (loop, *(each for each in (memory, approval) if each is not None), *advisors)
         watching = (LogObserver(), OpenTelemetryObserver()) if observers is None else observers
         self._observers = tuple(watching)
         self._prices = prices
         self._swapping = threading.Lock()
+        self._check_names = check_names
         given = as_tools(tools)
+        if catalog is not None:
+            catalog = Catalog.of(catalog)
         if given:
             catalog = Catalog((*(catalog or {}).values(), *given))
         if searcher is None:
@@ -158,19 +171,20 @@ class ToolRouter:
 
         Raises:
             EmbeddingError: it cannot be indexed; the older one stays.
-            UnknownToolError: it lacks a pinned tool; the older one stays.
+            UnknownToolError: it lacks a tool that is pinned or named; the older one stays.
         """
         return self._state.search.catalog
 
     @catalog.setter
-    def catalog(self, catalog: Catalog) -> None:
+    def catalog(self, catalog: Tools) -> None:
+        catalog = Catalog.of(catalog)
         with self._swapping:
             newer = self._assembled(catalog, self._state.searcher_of(catalog, self._embedder))
             if self._state.is_prepared:
                 newer.prepare()
             self._state = newer
 
-    async def update(self, catalog: Catalog) -> None:
+    async def update(self, catalog: Tools) -> None:
         """Puts a newer catalog in place, as assigning it to `catalog` does, but in a thread."""
         await asyncio.to_thread(setattr, self, "catalog", catalog)
 
@@ -193,7 +207,7 @@ class ToolRouter:
             EmbeddingError: the index cannot be built.
             ToolSearchError: what the model or an advisor raises.
         """
-        return await self._call(self._request(prompt, **options))
+        return await self._call(self._request(prompt, options))
 
     async def stream(self, prompt: Prompt, **options: Unpack[RunOptions]) -> AsyncIterator[ChatEvent]:
         """What `run` does as it happens: text, ends of rounds, finished calls; at last `RunFinished`.
@@ -201,7 +215,7 @@ class ToolRouter:
         Raises:
             ToolSearchError: as `run`, also in the middle.
         """
-        async with closing(self._stream(self._request(prompt, **options))) as events:
+        async with closing(self._stream(self._request(prompt, options))) as events:
             async for event in events:
                 yield event
 
@@ -212,11 +226,7 @@ class ToolRouter:
             RunningLoopError: there is an event loop in this thread; await `run` there.
             ToolSearchError: as `run`.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self._run_once(self._request(prompt, **options)))
-        raise RunningLoopError("run_sync", "run")
+        return self._blocking("run", self.run(prompt, **options))
 
     async def resume(
         self,
@@ -224,20 +234,47 @@ class ToolRouter:
         decisions: Mapping[str, Decision],
         *,
         state: Mapping[str, Any] | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Tools = (),
         filter: ToolFilter | None = None,  # noqa: A002
     ) -> ChatResponse:
         """The answer of a run that waited for decisions, which are given by the id of the call.
+
+        Where some of the calls are left undecided, it pauses again once the others have run, and goes on from
+        the ``paused_run`` of this response.
 
         Args:
             state, tools, filter: As in the run that paused; they are not kept with it.
 
         Raises:
-            PausedRunError: a decision on a call that does not wait.
+            TypeError: a decision that is none, or no `PausedRun`.
+            PausedRunError: no decision, one on a call that does not wait, or a run that went on before.
             ToolSearchError: as `run`.
         """
+        if not isinstance(paused, PausedRun):
+            raise TypeError(
+                f"paused is {shown(paused)}. Give a PausedRun; PausedRun.model_validate_json reads one."
+            )
         context = {"state": state or {}, FILTER_KEY: filter}
-        return await self._call(paused.resume(decisions, tools=as_tools(tools), context=context))
+        return await self._call(paused.resume(decisions, tools=tools, context=context))
+
+    def resume_sync(
+        self,
+        paused: PausedRun,
+        decisions: Mapping[str, Decision],
+        *,
+        state: Mapping[str, Any] | None = None,
+        tools: Tools = (),
+        filter: ToolFilter | None = None,  # noqa: A002
+    ) -> ChatResponse:
+        """`resume`, for callers without an event loop. Connections are closed afterwards.
+
+        Raises:
+            RunningLoopError: there is an event loop in this thread; await `resume` there.
+            TypeError, ToolSearchError: as `resume`.
+        """
+        return self._blocking(
+            "resume", self.resume(paused, decisions, state=state, tools=tools, filter=filter)
+        )
 
     async def _call(self, request: ChatRequest) -> ChatResponse:
         current = self._state
@@ -251,38 +288,41 @@ class ToolRouter:
             async for event in events:
                 yield event
 
-    async def _run_once(self, request: ChatRequest) -> ChatResponse:
+    def _blocking(self, name: str, answer: Coroutine[Any, Any, T]) -> T:
+        """What the method of that `name` answers, in an event loop of its own."""
         try:
-            return await self._call(request)
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self._closing_after(answer))
+        answer.close()
+        raise RunningLoopError(f"{name}_sync", name)
+
+    async def _closing_after(self, answer: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await answer
         finally:
             # Connections belong to this event loop, which is about to end.
             close = getattr(self.model, "aclose", None)
             if close is not None:
                 await close()
 
-    def _request(
-        self,
-        prompt: Prompt,
-        *,
-        session_id: str = "",
-        tenant: str = "",
-        state: Mapping[str, Any] | None = None,
-        filter: ToolFilter | None = None,  # noqa: A002
-        tools: Iterable[Tool | Callable[..., Any]] = (),
-        tool_choice: ToolChoice = "auto",
-        max_tokens: int | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> ChatRequest:
-        messages = _messages(prompt)
+    def _request(self, prompt: Prompt, options: RunOptions) -> ChatRequest:
+        check_known("option of a run", options, RunOptions.__annotations__)
+        messages = as_conversation(prompt)
         if self.system and not any(isinstance(message, SystemMessage) for message in messages):
             messages = (SystemMessage(text=self.system), *messages)
         return ChatRequest(
             messages,
-            tools=as_tools(tools),
-            tool_choice=tool_choice,
-            max_tokens=max_tokens,
-            options=options or {},
-            context={"session_id": session_id, "tenant": tenant, "state": state or {}, FILTER_KEY: filter},
+            tools=as_tools(options.get("tools", ())),
+            tool_choice=options.get("tool_choice", "auto"),
+            max_tokens=options.get("max_tokens"),
+            options=options.get("options") or {},
+            context={
+                "session_id": options.get("session_id", ""),
+                "tenant": options.get("tenant", ""),
+                "state": options.get("state") or {},
+                FILTER_KEY: options.get("filter"),
+            },
         )
 
     def _assembled(self, catalog: Catalog | None, searcher: Retriever) -> _State:
@@ -294,6 +334,10 @@ class ToolRouter:
             filter=self._filter,
             **self._settings,
         )
+        if self._check_names:
+            for each in (*self._advisors, *([] if self._filter is None else [self._filter])):
+                if isinstance(each, NamesTools):
+                    each.check_names(search.catalog)
         receipts = ReceiptObserver(search.view, prices=self._prices)
         watching = observed_by(*self._observers, receipts)
         return _State(searcher, search, AdvisorChain(self.model, (*self._advisors, search, *watching)))
@@ -322,20 +366,3 @@ class _State:
         if isinstance(self.searcher, ToolSearcher):
             return CatalogSearcher(catalog, embedder, older=self.searcher)
         return self.searcher
-
-
-def as_tools(tools: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
-    """`tools`, with a tool made of each function.
-
-    Raises:
-        DefinitionError: no tool can be made of it.
-    """
-    return tuple(each if isinstance(each, Tool) else tool(each) for each in tools)
-
-
-def _messages(prompt: Prompt) -> tuple[Message, ...]:
-    if isinstance(prompt, str):
-        return (UserMessage.of(prompt),)
-    if isinstance(prompt, SystemMessage | UserMessage | AssistantMessage | ToolMessage):
-        return (prompt,)
-    return tuple(prompt)

@@ -14,13 +14,14 @@ import hashlib
 import json
 import threading
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from toolsearch.checks import check_choice
 from toolsearch.exceptions import TokenizerError
-from toolsearch.tools import JsonObject, Tool, ToolDefinition
+from toolsearch.given import Tools, as_tools
+from toolsearch.tools import JsonObject, ToolDefinition
 
 if TYPE_CHECKING:
     import tiktoken
@@ -49,28 +50,37 @@ def definition_tokens(
 
     Raises:
         TokenizerError: as for `count_tokens`.
+        ValueError: an unknown form.
     """
     return count_tokens(wire_json(definition, form), encoding)
 
 
 def catalog_tokens(
-    tools: Iterable[Tool], *, form: DefinitionForm = "openai", encoding: str = DEFAULT_ENCODING
+    tools: Tools, *, form: DefinitionForm = "openai", encoding: str = DEFAULT_ENCODING
 ) -> dict[str, int]:
     """Tokens of each tool's definition by public name, in the order of `tools`; see `definition_tokens`.
 
     Sending all of them costs the sum and a comma each. About 8,000 tools a second on one core.
 
     Raises:
-        TokenizerError: as for `count_tokens`.
+        TypeError, DefinitionError: something that is no tool, and no function to make one of.
+        TokenizerError, ValueError: as for `definition_tokens`.
     """
-    return {tool.name: definition_tokens(tool.definition, form=form, encoding=encoding) for tool in tools}
+    return {
+        tool.name: definition_tokens(tool.definition, form=form, encoding=encoding)
+        for tool in as_tools(tools)
+    }
 
 
 def wire_json(definition: ToolDefinition, form: DefinitionForm = "openai") -> str:
     """The definition as compact JSON, keys in the order of the provider's reference; what is counted.
 
     ``openai`` is Chat Completions, ``openai-responses`` the flat form of the Responses API.
+
+    Raises:
+        ValueError: an unknown form.
     """
+    check_choice("form", form, DefinitionForm)
     return json.dumps(_wire_form(definition, form), separators=(",", ":"), ensure_ascii=False)
 
 

@@ -19,6 +19,7 @@ from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import ToolCallError
 from toolsearch.functions.results import to_result
+from toolsearch.given import listed
 from toolsearch.messages import ImagePart, Message, TextPart, ToolMessage, ToolResult, UserMessage
 from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.lazy import CatalogSearcher
@@ -98,14 +99,16 @@ class ToolSearchMiddleware(AgentMiddleware[ToolSearchState, Any, Any]):
             UnknownToolError, ToolLimitError, ValueError: as `ToolSearchAdvisor`.
         """
         super().__init__()
-        given = [each if isinstance(each, BaseTool | Tool) else langchain_tool(each) for each in tools]
+        given = [
+            each if isinstance(each, BaseTool | Tool) else langchain_tool(each) for each in listed(tools)
+        ]
         self._catalog = Catalog(_searchable(each) for each in given)
         rules = (filter,) if isinstance(filter, ToolFilter) else ()
         self._rule = None if isinstance(filter, ToolFilter) else filter
         self._discoverer = Discoverer(
             searcher or CatalogSearcher(self._catalog, embedder),
             self._catalog,
-            DiscoverySettings(**settings),
+            DiscoverySettings.of(**settings),
             APPEND,
             rules,
         )

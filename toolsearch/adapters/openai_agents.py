@@ -27,6 +27,7 @@ from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import ToolArgumentsError, ToolCallError
 from toolsearch.functions.arguments import parse_arguments
 from toolsearch.functions.results import to_result
+from toolsearch.given import listed
 from toolsearch.messages import ImagePart, TextPart, ToolResult
 from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.lazy import CatalogSearcher
@@ -94,14 +95,16 @@ class AgentToolSearch:
             DefinitionError: a tool that cannot be searched for, or run, or two with one name.
             UnknownToolError, ToolLimitError, ValueError: as `ToolSearchAdvisor`.
         """
-        given = [each if isinstance(each, FunctionTool | Tool) else function_tool(each) for each in tools]
+        given = [
+            each if isinstance(each, FunctionTool | Tool) else function_tool(each) for each in listed(tools)
+        ]
         self._catalog = Catalog(_searchable(each) for each in given)
         rules = (filter,) if isinstance(filter, ToolFilter) else ()
         self._rule = None if isinstance(filter, ToolFilter) else filter
         self._discoverer = Discoverer(
             searcher or CatalogSearcher(self._catalog, embedder),
             self._catalog,
-            DiscoverySettings(**settings),
+            DiscoverySettings.of(**settings),
             APPEND,
             rules,
         )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
-from toolsearch.advisors.base import APPROVAL, Approve, Deny, Edit, PendingCall, Wait
+from toolsearch.advisors.base import APPROVAL, Approve, PendingCall, Verdict, Wait
 from toolsearch.advisors.chain import AdvisorChain, closing
 from toolsearch.chat.base import ChatEvent, ChatRequest
+from toolsearch.checks import check_collection
+from toolsearch.exceptions import ChainError
+from toolsearch.functions.running import run
+from toolsearch.naming import near_names
+from toolsearch.tool_names import ToolName, ToolNames
+from toolsearch.tools import Tool
 
 
 class ApprovalAdvisor:
@@ -24,10 +30,10 @@ class ApprovalAdvisor:
     def __init__(
         self,
         *,
-        tools: Collection[str] = (),
-        tags: Collection[str] = (),
+        tools: Iterable[ToolName] = (),
+        tags: Iterable[str] = (),
         when: Callable[[PendingCall], bool] | None = None,
-        decide: Callable[[PendingCall], Awaitable[Approve | Edit | Deny | Wait]] | None = None,
+        decide: Callable[[PendingCall], Verdict | Awaitable[Verdict]] | None = None,
         reason: str = "This call needs approval.",
         name: str = "approval",
         order: int = APPROVAL,
@@ -35,18 +41,21 @@ class ApprovalAdvisor:
         """Asks nobody yet.
 
         Args:
-            tools: Public names.
+            tools: Names, globs, functions or tools: see `ToolName`. `ToolRouter` and `check_names` look
+                whether each is of some tool.
             tags: Of tools.
             when: Whether a call needs approval; sees tool, arguments and context.
-            decide: Decides on a call while the run waits; `Wait` pauses it all the same.
+            decide: Decides on a call while the run waits, in a thread where it is no coroutine function;
+                `Wait` pauses the run all the same.
             reason: Why a call waits, in the paused run.
+
+        Raises:
+            TypeError: `tools` or `tags` is one text, or names no tool.
         """
-        for what, given in (("tools", tools), ("tags", tags)):
-            if isinstance(given, str):
-                raise TypeError(f"{what} is the text {given!r}. Give a collection, such as [{given!r}].")
+        check_collection("tags", tags)
         self.name = name
         self.order = order
-        self._tools = frozenset(tools)
+        self._tools = ToolNames(tools)
         self._tags = frozenset(tags)
         self._when = when
         self._decide = decide
@@ -58,19 +67,41 @@ class ApprovalAdvisor:
             async for event in events:
                 yield event
 
-    async def review(self, pending: PendingCall) -> Approve | Edit | Deny | Wait:
+    async def review(self, pending: PendingCall) -> Verdict:
         """`Approve` for a call that needs no approval; else what `decide` says, or `Wait`."""
         if not self._concerns(pending):
             return Approve()
         if self._decide is None:
             return Wait(reason=self._reason)
-        return await self._decide(pending)
+        verdict: Verdict = await run(self._decide, pending)
+        return verdict
+
+    def check_names(self, tools: Mapping[str, Tool]) -> None:
+        """Does nothing where every name and tag is of one of `tools`: a call of it can then be held.
+
+        Raises:
+            UnknownToolError: a name is of none.
+            ChainError: a tag is of none.
+        """
+        self._tools.check_in(tools)
+        missing = set(self._tags)
+        for tool in tools.values() if missing else ():
+            missing.difference_update(tool.tags)
+            if not missing:
+                return
+        for tag in sorted(missing):
+            known = sorted({each for tool in tools.values() for each in tool.tags})
+            near = near_names(tag, known) or known[:5]
+            hint = f" There are tools tagged {', '.join(map(repr, near))}." if near else ""
+            raise ChainError(
+                f"{self.name!r} holds calls of tools tagged {tag!r}, and no tool is.{hint}", (self.name,)
+            )
 
     def _concerns(self, pending: PendingCall) -> bool:
         if not self._tools and not self._tags and self._when is None:
             return True
         return (
-            pending.tool.name in self._tools
+            pending.tool in self._tools
             or not self._tags.isdisjoint(pending.tool.tags)
             or (self._when is not None and self._when(pending))
         )

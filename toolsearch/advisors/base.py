@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from toolsearch.chat.base import ChatEvent, ChatRequest
+from toolsearch.checks import shown
 from toolsearch.messages import Message, ToolCall
 from toolsearch.tools import JsonObject, Tool, ToolContext
 
@@ -59,6 +60,9 @@ class Edit(BaseModel):
     kind: Literal["edit"] = "edit"
     arguments: JsonObject
 
+    def __init__(self, arguments: JsonObject, **fields: Any) -> None:
+        super().__init__(arguments=arguments, **fields)
+
 
 class Deny(BaseModel):
     """The call must not run; the model is told `reason`."""
@@ -67,6 +71,9 @@ class Deny(BaseModel):
     kind: Literal["deny"] = "deny"
     reason: str = ""
 
+    def __init__(self, reason: str = "", **fields: Any) -> None:
+        super().__init__(reason=reason, **fields)
+
 
 class Wait(BaseModel):
     """Nobody has decided yet: the run pauses."""
@@ -74,6 +81,25 @@ class Wait(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     kind: Literal["wait"] = "wait"
     reason: str = ""
+
+    def __init__(self, reason: str = "", **fields: Any) -> None:
+        super().__init__(reason=reason, **fields)
+
+
+Verdict: TypeAlias = Approve | Edit | Deny | Wait
+"""What is to become of a call."""
+
+
+def as_verdict(given: Any, what: str) -> Verdict:
+    """`given`, where it is a verdict; `what` is the thing that errors name.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(given, Approve | Edit | Deny | Wait):
+        told = shown(given) if not isinstance(given, type) else f"{shown(given)} itself"
+        raise TypeError(f"{what} is {told}. Give Approve(), Edit(arguments={{...}}) or Deny(reason='...').")
+    return given
 
 
 @dataclass(frozen=True)
@@ -88,9 +114,18 @@ class PendingCall:
 
 @runtime_checkable
 class CallGate(Protocol):
-    """An advisor that decides on each call before it runs; the loop asks every one that is inside it."""
+    """An advisor that decides on each call before it runs; the loop asks every one that is inside it.
 
-    async def review(self, pending: PendingCall) -> Approve | Edit | Deny | Wait:
+    They are asked in their order, each about the arguments as those before it have left them: one that must
+    have the last word has the highest order. After a pause the decision of the one that waited is there, and
+    those that come after it are asked.
+    """
+
+    @property
+    def name(self) -> str:
+        """By which a paused run knows that it was asked."""
+
+    async def review(self, pending: PendingCall) -> Verdict:
         """What to do with the call."""
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from toolsearch.advisors.base import Approve, CallGate, Deny, Edit, PendingCall, Wait
+from toolsearch.advisors.base import Approve, CallGate, Deny, Edit, PendingCall, Verdict, Wait, as_verdict
 from toolsearch.advisors.calls import Plan, PlannedCall
 from toolsearch.advisors.failures import ToolFailure
 from toolsearch.advisors.journal import CallJournal
@@ -170,16 +170,17 @@ def _refused(plan: Plan, breaches: Sequence[LimitBreach | None], advice: str) ->
 
 async def _reviewed(
     planned: PlannedCall, gates: Sequence[CallGate], context: ToolContext
-) -> tuple[PlannedCall, Approve | Edit | Deny | Wait]:
+) -> tuple[PlannedCall, Verdict]:
     """The call after every gate; the first that does not let it through has the last word."""
     for gate in gates:
         if planned.refusal is not None or planned.tool is None:
             break
-        verdict = await gate.review(
+        said = await gate.review(
             PendingCall(
                 planned.call, planned.tool, planned.arguments, replace(context, call_id=planned.call.id)
             )
         )
+        verdict = as_verdict(said, f"What {getattr(gate, 'name', 'a gate')!r} decides")
         if isinstance(verdict, Wait):
             return planned, verdict
         planned = _after(verdict, planned)

@@ -7,23 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rapidfuzz import fuzz, process
-
 from toolsearch.chat.arguments import INVALID, compact
 from toolsearch.chat.call_ids import with_unique_ids
 from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.exceptions import DefinitionError, ToolArgumentsError
 from toolsearch.functions.arguments import parse_arguments
 from toolsearch.messages import AssistantMessage, AssistantPart, Message, ToolCall, ToolResult
-from toolsearch.naming import PUBLIC_NAME
+from toolsearch.naming import PUBLIC_NAME, near_names
 from toolsearch.tools import JsonObject, Tool, ToolInvocation
 
 ToolResolver: TypeAlias = Callable[[str], Tool | None]
 """The tool of a name that was not offered, or None: for names that are only found at run time."""
 
-_NEAR = 3
 _LISTED = 12
-_LIKENESS = 60
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
@@ -129,12 +125,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def _unknown(name: str, offered: Sequence[str]) -> ToolResult:
-    near = [
-        match
-        for match, _, _ in process.extract(
-            name, offered, scorer=fuzz.ratio, limit=_NEAR, score_cutoff=_LIKENESS
-        )
-    ]
+    near = near_names(name, offered)
     advice = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     if SEARCH_TOOL in offered:
         advice += f" Find tools with {SEARCH_TOOL} first; only tools that it has found can be called."

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from toolsearch.advisors.base import Advisor, CallGate
 from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, RoundFinished, RunFinished
 from toolsearch.exceptions import ChainError, DuplicateToolError
+from toolsearch.given import as_tools
 from toolsearch.tools import Tool
 
 
@@ -37,7 +38,7 @@ class AdvisorChain:
         ordered = sorted(self.advisors, key=lambda advisor: (advisor.order, advisor.name))
         _check(ordered)
         object.__setattr__(self, "advisors", tuple(ordered))
-        object.__setattr__(self, "tools", tuple(self.tools))
+        object.__setattr__(self, "tools", as_tools(self.tools))
 
     async def call(self, request: ChatRequest) -> ChatResponse:
         """The response to `request`, after every advisor.

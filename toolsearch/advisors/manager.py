@@ -15,6 +15,7 @@ from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
 from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.functions.results import to_result
 from toolsearch.functions.running import time_limit
+from toolsearch.given import as_tools
 from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
 from toolsearch.tools import Tool, ToolContext
 
@@ -145,7 +146,7 @@ class ToolCallingManager:
         """
         if not message.tool_calls:
             raise ValueError("The message has no tool calls. Its text is the answer.")
-        plan = self.plan(message, offered, history=history)
+        plan = self.plan(message, as_tools(offered, "offered"), history=history)
         outcomes = await self.execute(plan.calls, context or ToolContext())
         results = tuple(outcome.result for outcome in outcomes)
         return ToolBatch(plan.message, results, failures_of(outcomes), returns_directly(plan.calls, results))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolsearch.advisors.base import Approve, Deny, Edit
+from toolsearch.advisors.base import Approve, Deny, Edit, Wait, as_verdict
 from toolsearch.chat.base import ChatRequest, ToolChoice, Usage
+from toolsearch.checks import shown
 from toolsearch.exceptions import PausedRunError
+from toolsearch.given import Tools, as_tools
 from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
-from toolsearch.tools import Tool
 
 RESUMPTION = "resumption"
 """Key of `ChatRequest.context` under which a request says which run it resumes."""
@@ -70,12 +71,13 @@ class PausedRun(BaseModel):
         self,
         decisions: Mapping[str, Decision],
         *,
-        tools: Sequence[Tool] = (),
+        tools: Tools = (),
         context: Mapping[str, Any] | None = None,
     ) -> ChatRequest:
         """The request that goes on with this run: hand it to the chain as any other.
 
-        Calls without a decision go on waiting: the run pauses again once the others have run.
+        Calls without a decision go on waiting: the run pauses again once the others have run, and goes on
+        from the ``paused_run`` of that response.
 
         Args:
             decisions: By the id of the waiting call.
@@ -83,8 +85,13 @@ class PausedRun(BaseModel):
             context: More for advisors and tools, such as ``state``.
 
         Raises:
-            PausedRunError: a decision on a call that does not wait.
+            TypeError: a decision that is none.
+            PausedRunError: no decision, or one on a call that does not wait.
         """
+        if not isinstance(decisions, Mapping):
+            raise TypeError(
+                f"decisions is {shown(decisions)}. Give a dict by the ids of calls: {{id: Approve()}}."
+            )
         stray = tuple(decisions.keys() - {waiting.call.id for waiting in self.waiting})
         if stray:
             raise PausedRunError(
@@ -92,9 +99,15 @@ class PausedRun(BaseModel):
                 f"there are {', '.join(repr(waiting.call.id) for waiting in self.waiting)}.",
                 stray,
             )
+        if not decisions:
+            ids = tuple(waiting.call.id for waiting in self.waiting)
+            raise PausedRunError(f"Decide on at least one of the calls {', '.join(map(repr, ids))}.", ids)
+        for call_id, decision in decisions.items():
+            if isinstance(as_verdict(decision, f"decisions[{call_id!r}]"), Wait):
+                raise TypeError(f"decisions[{call_id!r}] is a Wait. Leave out what is not decided.")
         return ChatRequest(
             messages=self.messages,
-            tools=tuple(tools),
+            tools=as_tools(tools),
             tool_choice=self.tool_choice,
             max_tokens=self.max_tokens,
             options=self.options,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from typing import Literal, Unpack
+from typing import Literal, TypeAlias, Unpack
 
 from toolsearch.advisors.base import TOOL_SEARCH
 from toolsearch.advisors.chain import AdvisorChain, closing
+from toolsearch.advisors.paused import OFFERED
 from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatEvent, ChatRequest, RoundFinished, RunFinished
+from toolsearch.checks import check_choice
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Delivery
 from toolsearch.delivery.bridge import BRIDGE
@@ -19,6 +21,7 @@ from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.discovery.view import CatalogView
+from toolsearch.given import Tools
 from toolsearch.messages import Message, SystemMessage
 from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.permission import ToolFilter
@@ -27,6 +30,8 @@ from toolsearch.session.memory import MemorySessionStore
 
 FILTER_KEY = "tool_filter"
 """Key of `ChatRequest.context` whose `ToolFilter` applies to that request."""
+
+AnyDelivery: TypeAlias = Literal["append", "bridge", "native", "auto"]
 
 _CHOICES = frozenset({"auto", "none", "required"})
 _DELIVERIES: Mapping[str, Delivery] = {"append": APPEND, "bridge": BRIDGE, "native": NATIVE}
@@ -45,9 +50,9 @@ class ToolSearchAdvisor:
     def __init__(
         self,
         searcher: Retriever,
-        catalog: Catalog | None = None,
+        catalog: Tools | None = None,
         *,
-        delivery: Literal["append", "bridge", "native", "auto"] = "auto",
+        delivery: AnyDelivery = "auto",
         store: SessionStore | None = None,
         filter: ToolFilter | None = None,  # noqa: A002
         name: str = "tool_search",
@@ -68,10 +73,11 @@ class ToolSearchAdvisor:
         Raises:
             UnknownToolError: a tool is to be pinned that the catalog does not have.
             ToolLimitError: the pinned tools leave no room for the search.
-            ValueError: a setting out of its range, or no catalog for a searcher that is no `ToolSearcher`.
+            TypeError: an unknown setting, or something that is no searcher or no tool.
+            ValueError: a setting out of its range, or no catalog for a searcher that does not say which it
+                searches.
         """
-        if delivery != "auto" and delivery not in _DELIVERIES:
-            raise ValueError(f"delivery is {delivery!r}; it must be one of auto, {', '.join(_DELIVERIES)}.")
+        check_choice("delivery", delivery, AnyDelivery)
         self.name = name
         self.order = order
         self._delivery = _DELIVERIES.get(delivery)
@@ -79,7 +85,7 @@ class ToolSearchAdvisor:
         self._discoverer = Discoverer(
             searcher,
             catalog,
-            DiscoverySettings(**settings),
+            DiscoverySettings.of(**settings),
             self._delivery or APPEND,
             () if filter is None else (filter,),
         )
@@ -123,7 +129,7 @@ class ToolSearchAdvisor:
             filters=_filters(request),
             messages=request.messages,
             own=request.tools,
-            wanted="" if request.tool_choice in _CHOICES else request.tool_choice,
+            wanted=(*context.get(OFFERED, ()), *({request.tool_choice} - _CHOICES)),
         )
 
 

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from toolsearch.messages import AssistantMessage, Message
+from toolsearch.given import as_tools
+from toolsearch.messages import AssistantMessage, Message, as_messages
 from toolsearch.tools import Tool
 
 FinishReason: TypeAlias = Literal[
@@ -59,6 +60,10 @@ class ChatRequest:
         native: Deferred definitions for a provider's own tool search; None for none.
         options: More fields of the provider's request body, such as ``temperature``; they win.
         context: For advisors and tools, never sent: session id, tenant, state.
+
+    Raises:
+        TypeError: a message that is none, or a tool that is none; functions become tools.
+        DefinitionError: no tool can be made of a function.
     """
 
     messages: tuple[Message, ...]
@@ -68,6 +73,10 @@ class ChatRequest:
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     context: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "messages", as_messages(self.messages))
+        object.__setattr__(self, "tools", as_tools(self.tools))
 
 
 @dataclass(frozen=True)

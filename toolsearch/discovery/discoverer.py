@@ -7,17 +7,20 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
 from toolsearch.catalog import Catalog
+from toolsearch.checks import check_has
 from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.discovery import Discovery, Scope, pinned_tools, room_for_loaded
 from toolsearch.discovery.preselection import Preselection
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.discovery.view import CatalogView
-from toolsearch.exceptions import UnknownToolError
+from toolsearch.given import Tools
 from toolsearch.messages import Message
 from toolsearch.retrieval.base import Retriever
+from toolsearch.retrieval.lazy import CatalogSearcher
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.session.base import Session
+from toolsearch.tool_names import ToolNames
 from toolsearch.tools import Tool
 
 _VIEWS_KEPT = 64
@@ -29,7 +32,7 @@ class Discoverer:
     def __init__(
         self,
         searcher: Retriever,
-        catalog: Catalog | None,
+        catalog: Tools | None,
         settings: DiscoverySettings,
         delivery: Delivery,
         filters: Iterable[ToolFilter] = (),
@@ -46,27 +49,31 @@ class Discoverer:
         Raises:
             UnknownToolError: a tool is to be pinned that the catalog does not have.
             ToolLimitError: the pinned tools leave no room for the search.
-            ValueError: no catalog, and a searcher that is no `ToolSearcher`.
+            TypeError: the searcher is none, or something in the catalog no tool.
+            ValueError: no catalog, and a searcher that does not say which it searches.
         """
         self._current: Callable[[], Catalog]
+        check_has("searcher", searcher, ("search",), "one, such as CatalogSearcher(tools)")
         if catalog is not None:
-            self._current = lambda: catalog
+            self.catalog = Catalog.of(catalog)
         elif isinstance(searcher, ToolSearcher):
             self._current = lambda: searcher.index.catalog
+        elif isinstance(searcher, CatalogSearcher):
+            self.catalog = searcher.catalog
         else:
             raise ValueError("Give the catalog that the searcher searches.")
         self._searcher = searcher
         self._settings = settings
+        self._pinned = ToolNames(settings.pinned, "pinned")
+        self._pinned_in: tuple[Catalog, tuple[str, ...]] = Catalog(), ()
         self._filters = tuple(filters)
         self._preselection = Preselection(searcher, settings.preselect) if settings.preselect else None
         self._viewed: Catalog | None = None
         self._views: OrderedDict[tuple[ToolFilter, ...], CatalogView] = OrderedDict()
         self._lock = threading.Lock()
-        for name in settings.pinned:
-            if name not in self.catalog:
-                raise UnknownToolError(name)
-        view = self.view()
-        room_for_loaded(self._scope(view, delivery), len(pinned_tools(view, settings)))
+        self._pinned.check_in(self.catalog)
+        scope = self._scope(self.view(), delivery)
+        room_for_loaded(scope, len(pinned_tools(scope)))
 
     @property
     def catalog(self) -> Catalog:
@@ -103,11 +110,16 @@ class Discoverer:
         filters: Sequence[ToolFilter] = (),
         messages: Sequence[Message] = (),
         own: Sequence[Tool] = (),
-        wanted: str = "",
+        wanted: Sequence[str] = (),
     ) -> Discovery:
         """Where a conversation stands; see `Discovery`."""
         scope = self._scope(self.view(filters), delivery)
         return Discovery(scope, session, messages=messages, own=own, wanted=wanted)
 
     def _scope(self, view: CatalogView, delivery: Delivery) -> Scope:
-        return Scope(self._searcher, view, self._settings, delivery, self._preselection)
+        catalog = self.catalog
+        known, pinned = self._pinned_in
+        if known is not catalog:
+            pinned = self._pinned.names_in(catalog)
+            self._pinned_in = catalog, pinned
+        return Scope(self._searcher, view, self._settings, delivery, self._preselection, pinned)

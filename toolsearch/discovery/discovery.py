@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from toolsearch.catalog import tool_digest
@@ -31,13 +31,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Scope:
-    """Where the tools of a conversation come from and how they reach its model; shared by many of them."""
+    """Where the tools of a conversation come from and how they reach its model; shared by many of them.
+
+    Attributes:
+        pinned: Public names of the tools that the settings pin, in their order.
+    """
 
     searcher: Retriever
     view: CatalogView
     settings: DiscoverySettings
     delivery: Delivery
     preselection: Preselection | None = None
+    pinned: tuple[str, ...] = ()
 
 
 class Discovery:
@@ -50,14 +55,14 @@ class Discovery:
         *,
         messages: Sequence[Message] = (),
         own: Sequence[Tool] = (),
-        wanted: str = "",
+        wanted: Sequence[str] = (),
     ) -> None:
         """Where the conversation stands, by its session and its messages. What only these tell is recorded.
 
         Args:
             messages: The conversation so far.
             own: Tools of the caller, always visible. One with the name of a catalog tool takes its place.
-            wanted: Public name of a tool to load in any case, such as a forced choice; others are ignored.
+            wanted: Public names of tools to load in any case, such as a forced choice; others are ignored.
 
         Raises:
             ReservedNameError: a tool of the caller has the name of a built-in one.
@@ -69,14 +74,14 @@ class Discovery:
         for tool in own:
             if tool.name in RESERVED_NAMES:
                 raise ReservedNameError(tool.name)
-        view, settings = scope.view, scope.settings
+        view = scope.view
         own_names = {tool.name for tool in own}
-        self._visible = (*pinned_tools(view, settings, without=own_names), *own)
+        self._visible = (*pinned_tools(scope, without=own_names), *own)
         self._visible_names = {tool.name for tool in self._visible}
         self._tools = view.tools
         replay, self._preselected = self._replayed(messages)
         known = session.discovered()
-        names = [name for name in dict.fromkeys((*known, *replay, wanted)) if self._can_load(name)]
+        names = [name for name in dict.fromkeys((*known, *replay, *wanted)) if self._can_load(name)]
         self.whole = self._is_sent_whole()
         if self.whole:
             names = list(dict.fromkeys((*names, *filter(self._can_load, view.tools))))
@@ -271,12 +276,11 @@ class Discovery:
         return bool(digest) and digest != tool_digest(self._tools[name])[:16]
 
 
-def pinned_tools(
-    view: CatalogView, settings: DiscoverySettings, *, without: set[str] | frozenset[str] = frozenset()
-) -> tuple[Tool, ...]:
+def pinned_tools(scope: Scope, *, without: Collection[str] = ()) -> tuple[Tool, ...]:
     """The tools that are always visible: those of the settings in their order, then those of the catalog."""
-    names = dict.fromkeys((*settings.pinned, *view.pinned))
-    return tuple(view.tools[name] for name in names if name in view.tools and name not in without)
+    tools = scope.view.tools
+    names = dict.fromkeys((*scope.pinned, *scope.view.pinned))
+    return tuple(tools[name] for name in names if name in tools and name not in without)
 
 
 def room_for_loaded(scope: Scope, n_visible: int, *, searchable: bool = True) -> int | None:

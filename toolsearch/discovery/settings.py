@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, Unpack
+
+from toolsearch.checks import check_known
+from toolsearch.tool_names import ToolName, ToolNames
 
 MAX_LIMIT = 20
 """The most tools that a model can ask for with one query."""
@@ -14,7 +18,7 @@ class DiscoverySettings:
     """How a conversation discovers tools.
 
     Attributes:
-        pinned: Public names that are always visible, beside the tools that are pinned by themselves.
+        pinned: Tools that are always visible, beside those that are pinned by themselves: see `ToolName`.
         limit: The most tools that one query loads, unless the model asks for another number (1 to 20).
         max_tools: The most tools in a request, built-in, pinned and the caller's own included; None for no
             bound. Beyond it the tools that were discovered first make room.
@@ -28,9 +32,10 @@ class DiscoverySettings:
 
     Raises:
         ValueError: a number out of its range.
+        TypeError: something among `pinned` that names no tool.
     """
 
-    pinned: tuple[str, ...] = ()
+    pinned: Iterable[ToolName] = ()
     limit: int = 5
     max_tools: int | None = None
     whole_below_tokens: int = 0
@@ -42,7 +47,20 @@ class DiscoverySettings:
         "does it with tool_search."
     )
 
+    @classmethod
+    def of(cls, **options: Unpack[DiscoveryOptions]) -> DiscoverySettings:
+        """The settings that callers pass on, where a misspelt one is told by its name.
+
+        Raises:
+            TypeError: there is no such setting.
+            ValueError, TypeError: as the class.
+        """
+        check_known("argument or setting", options, DiscoveryOptions.__annotations__)
+        return cls(**options)
+
     def __post_init__(self) -> None:
+        ToolNames(self.pinned, "pinned")
+        object.__setattr__(self, "pinned", tuple(self.pinned))
         _check("limit", self.limit, 1, MAX_LIMIT)
         _check("preselect", self.preselect, 0, MAX_LIMIT)
         _check("whole_below_tokens", self.whole_below_tokens, 0)
@@ -55,7 +73,7 @@ class DiscoverySettings:
 class DiscoveryOptions(TypedDict, total=False):
     """The attributes of `DiscoverySettings` as keyword arguments."""
 
-    pinned: tuple[str, ...]
+    pinned: Iterable[ToolName]
     limit: int
     max_tools: int | None
     whole_below_tokens: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -17,6 +17,7 @@ from toolsearch.formats.openai_chat import OPENAI_CHAT
 from toolsearch.formats.openai_responses import OPENAI_RESPONSES
 from toolsearch.formats.own import OWN
 from toolsearch.formats.pydantic_ai import PYDANTIC_AI
+from toolsearch.given import Tools, as_tools
 from toolsearch.schema.keywords import is_text
 from toolsearch.tools import JsonObject, Tool
 
@@ -96,13 +97,17 @@ def read_tools(data: JsonValue, *, source: str = "", form: str | None = None) ->
     return tools
 
 
-def write_tools(tools: Iterable[Tool], form: str) -> JsonValue:
+def write_tools(tools: Tools, form: str) -> JsonValue:
     """The tools in that form, in their order, as a request, a result or a file holds them.
 
     Forms of model providers carry the public name and what the provider accepts; the module of each form
     says what it cannot carry.
+
+    Raises:
+        ValueError: an unknown form.
+        TypeError, DefinitionError: something that is no tool, and no function to make one of.
     """
-    return format_named(form).write(list(tools))
+    return format_named(form).write(list(as_tools(tools)))
 
 
 def _read(found: Found, source: str, chosen: Format | None) -> Entry:

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
+from toolsearch.checks import check_choice
 from toolsearch.exceptions import IndexDamagedError, IndexNotFoundError, ToolIndexError
 from toolsearch.index.lock import LOCK_FILE, remove_unless_file, write_lock
 from toolsearch.index.manifest import FORMAT, MANIFEST_FILE, SNAPSHOT, FileEntry, IndexSummary, Manifest
@@ -94,8 +95,10 @@ def check_files(path: Path, manifest: Manifest, *, verify: Verify) -> None:
     """Compare the files of an index with its manifest.
 
     Raises:
+        ValueError: an unknown way to verify.
         IndexDamagedError: names the first file that is missing, or has another size or content.
     """
+    check_choice("verify", verify, Verify)
     folder = path / manifest.snapshot
     for name, entry in manifest.files.items():
         try:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from toolsearch.exceptions import (
     IndexMismatchError,
     UnknownToolError,
 )
+from toolsearch.given import Tools
 from toolsearch.index.columns import Rows, ToolColumns, short_digest
 from toolsearch.index.embedding import embed_in_chunks
 from toolsearch.index.folder import Verify, load_folder, save_folder
@@ -28,7 +28,7 @@ from toolsearch.index.manifest import IndexSummary, Manifest
 from toolsearch.index.names import NameIndex
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.store import OverlaidTools, tool_line
-from toolsearch.index.vectors import VectorIndex
+from toolsearch.index.vectors import BuildKind, VectorIndex
 from toolsearch.tools import JsonObject, Tool
 
 
@@ -59,17 +59,20 @@ class ToolIndex:
     @classmethod
     def build(
         cls,
-        catalog: Catalog,
+        catalog: Tools,
         embedder: Embedder,
         *,
-        kind: Literal["flat", "hnsw", "auto"] = "auto",
+        kind: BuildKind = "auto",
         progress: Progress | None = None,
     ) -> ToolIndex:
         """An index of all tools of `catalog`; `kind` is explained at `VectorIndex.build`.
 
         Raises:
+            TypeError, DefinitionError: as `Catalog`, for what is no tool.
+            ValueError: an unknown kind.
             EmbeddingError: the embedder failed, or answered something that is no embedding.
         """
+        catalog = Catalog.of(catalog)
         tools = list(catalog.values())
         documents = [render_document(tool) for tool in tools]
         columns = ToolColumns.of(tools, documents)
@@ -129,7 +132,7 @@ class ToolIndex:
         """This index with what was measured of its scores: saved with it, and dropped by any change."""
         return dataclasses.replace(self, calibration=calibration)
 
-    def update(self, catalog: Catalog, embedder: Embedder, *, progress: Progress | None = None) -> ToolIndex:
+    def update(self, catalog: Tools, embedder: Embedder, *, progress: Progress | None = None) -> ToolIndex:
         """An index of all tools of `catalog`, for which only documents that this one lacks are embedded.
 
         It equals an index that is built anew, of the same kind as this one.
@@ -139,12 +142,13 @@ class ToolIndex:
             EmbeddingError: the embedder failed, or answered something that is no embedding.
         """
         self.check_embedder(embedder)
+        catalog = Catalog.of(catalog)
         source_rows, changed = self._compared(catalog.values())
         return self._derived(source_rows, changed, catalog, embedder, progress)
 
     def with_tools(
         self,
-        tools: Iterable[Tool],
+        tools: Tools,
         embedder: Embedder,
         *,
         replace: bool = False,

@@ -9,12 +9,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from toolsearch.checks import check_choice
 from toolsearch.embedders.base import Vectors
 from toolsearch.exceptions import DimensionMismatchError
 from toolsearch.index.flat import FlatRows, Rows, Scores
 from toolsearch.index.graph import GraphRows
 
 Kind: TypeAlias = Literal["flat", "hnsw"]
+BuildKind: TypeAlias = Literal[Kind, "auto"]
 
 FLAT_UP_TO_VALUES = 50_000 * 384
 """Rows times dimensions up to which ``auto`` scans, which takes no longer than the bundled embedder takes for
@@ -42,9 +44,7 @@ class VectorIndex:
         self._rows = rows
 
     @classmethod
-    def build(
-        cls, vectors: Vectors, *, kind: Literal["flat", "hnsw", "auto"] = "auto", seed: int = 0
-    ) -> VectorIndex:
+    def build(cls, vectors: Vectors, *, kind: BuildKind = "auto", seed: int = 0) -> VectorIndex:
         """An index of `vectors` (n, dim), unit rows or zero rows; a zero row is like nothing.
 
         `kind` is ``flat`` (exact), ``hnsw`` (approximate, faster over many rows) or ``auto``: flat up to
@@ -54,6 +54,7 @@ class VectorIndex:
             ValueError: a row is neither of length 1 nor zero.
         """
         vectors = _unit_rows(vectors)
+        check_choice("kind", kind, BuildKind)
         if kind == "auto":
             kind = "flat" if vectors.size <= FLAT_UP_TO_VALUES else "hnsw"
         return cls(FlatRows.build(vectors) if kind == "flat" else GraphRows.build(vectors, seed=seed))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Embedder
+from toolsearch.given import Tools
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.lint import (
     descriptions,
@@ -65,7 +66,7 @@ _CATALOG_CHECKS: tuple[Callable[[Catalog], Iterator[Finding]], ...] = (
 
 
 def lint_catalog(
-    catalog: Catalog,
+    catalog: Tools,
     *,
     issues: Iterable[LoadIssue] = (),
     index: ToolIndex | None = None,
@@ -82,6 +83,7 @@ def lint_catalog(
         ValueError: `index` is of another catalog.
         EmbeddingError: the embedder failed.
     """
+    catalog = Catalog.of(catalog)
     findings = list(load_issues.load_findings(issues))
     for tool in catalog.values():
         for check in _TOOL_CHECKS:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Embedder, Progress
+from toolsearch.given import Tools
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.index.vectors import BuildKind
 from toolsearch.retrieval.calibration import calibrate
 
 
 def build_index(
-    catalog: Catalog,
+    catalog: Tools,
     embedder: Embedder,
     *,
-    kind: Literal["flat", "hnsw", "auto"] = "auto",
+    kind: BuildKind = "auto",
     progress: Progress | None = None,
 ) -> ToolIndex:
     """A calibrated index of all tools of `catalog`; see `ToolIndex.build`.
@@ -26,7 +25,7 @@ def build_index(
 
 
 def update_index(
-    index: ToolIndex, catalog: Catalog, embedder: Embedder, *, progress: Progress | None = None
+    index: ToolIndex, catalog: Tools, embedder: Embedder, *, progress: Progress | None = None
 ) -> ToolIndex:
     """A calibrated index of all tools of `catalog`, for which only what changed is embedded.
 

@@ -6,24 +6,30 @@ import threading
 
 from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Embedder
+from toolsearch.given import Tools
 from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.building import build_index, update_index
 from toolsearch.retrieval.searcher import ToolSearcher
 
 
 class CatalogSearcher:
-    """Searches a catalog whose index is built once, when first needed. Safe to share between threads."""
+    """Searches a catalog whose index is built once, when first needed. Safe to share between threads.
+
+    Attributes:
+        catalog: What it searches.
+    """
 
     def __init__(
-        self, catalog: Catalog, embedder: Embedder | None = None, *, older: ToolSearcher | None = None
+        self, catalog: Tools, embedder: Embedder | None = None, *, older: ToolSearcher | None = None
     ) -> None:
         """Builds nothing yet.
 
         Args:
+            catalog: What to search, or tools and functions to make a catalog of.
             embedder: By default that of `older`, or else the bundled one.
             older: A searcher whose index already has some of the tools, and whose settings are kept.
         """
-        self._catalog = catalog
+        self.catalog = Catalog.of(catalog)
         self._embedder = embedder
         self._older = older
         self._building = threading.Lock()
@@ -53,14 +59,14 @@ class CatalogSearcher:
         older, embedder = self._older, self._embedder
         if older is None:
             embedder = embedder or _bundled()
-            return ToolSearcher(build_index(self._catalog, embedder), embedder)
+            return ToolSearcher(build_index(self.catalog, embedder), embedder)
         embedder = embedder or older.embedder
         if embedder is None:
             raise ValueError(
                 "The searcher has no embedder to index the newer catalog with. Give the router one."
             )
         return ToolSearcher(
-            update_index(older.index, self._catalog, embedder),
+            update_index(older.index, self.catalog, embedder),
             embedder,
             channels=older.channels,
             nothing_fits_below=older.nothing_fits_below,
