@@ -218,5 +218,5 @@ def test_it_is_an_embedder(embedder: BundledEmbedder) -> None:
 def test_a_single_query_runs_on_one_thread() -> None:
     embedder = BundledEmbedder(threads=2)
     embedder.embed_queries(["send an email"])
-    options = embedder._loaded().session.get_session_options()
+    options = embedder._encoder.model.session.get_session_options()
     assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from toolsearch.embedders.http import HttpEmbedder
     from toolsearch.embedders.load import load_embedder
     from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
+    from toolsearch.embedders.tuned import TunedEmbedder
 
 __all__ = [
     "BundledEmbedder",
@@ -21,6 +22,7 @@ __all__ = [
     "EmbeddingEndpoint",
     "HttpEmbedder",
     "SentenceTransformerEmbedder",
+    "TunedEmbedder",
     "default_cache_path",
     "load_embedder",
 ]
@@ -32,6 +34,7 @@ _MODULES = {
     "EmbeddingEndpoint": "endpoint",
     "HttpEmbedder": "http",
     "SentenceTransformerEmbedder": "sentence_transformers",
+    "TunedEmbedder": "tuned",
     "default_cache_path": "cache",
     "load_embedder": "load",
 }

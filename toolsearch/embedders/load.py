@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import EmbedderUnavailableError
@@ -10,7 +11,7 @@ from toolsearch.http.secrets import HIDDEN
 
 KNOWN_SPECS = (
     "'default' (the bundled MiniLM), 'st:NAME' or 'st:NAME@COMMIT' or 'st:FOLDER' (sentence-transformers), "
-    "'https://HOST/v1#MODEL' (an OpenAI-compatible endpoint)"
+    "'https://HOST/v1#MODEL' (an OpenAI-compatible endpoint), a folder that toolsearch tune wrote"
 )
 
 
@@ -20,6 +21,7 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
     - ``default`` or ``minilm``: the bundled all-MiniLM-L6-v2, also under its full id.
     - ``st:NAME``, ``st:NAME@COMMIT``, ``st:FOLDER``: a sentence-transformers model from the hub, at a
       commit, or from a folder.
+    - ``FOLDER``: what ``toolsearch tune`` wrote; a path with a slash, or of a folder that is there.
     - ``http://HOST/v1#MODEL``, ``https://HOST/v1#MODEL``: an OpenAI-compatible endpoint. Its key is read
       from ``TOOLSEARCH_EMBEDDER_API_KEY``, for api.openai.com also from ``OPENAI_API_KEY``.
 
@@ -27,7 +29,7 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
 
     Args:
         spec: One of the above.
-        threads: For the bundled embedder; None takes every processor.
+        threads: For the bundled and tuned embedders; None takes every processor.
 
     Raises:
         EmbedderUnavailableError: `spec` is none of these, or the bundled embedder of another release.
@@ -38,8 +40,16 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
         return _sentence_transformers(spec.removeprefix("st:"))
     if spec.startswith(("http://", "https://")):
         return _http(spec)
+    if _is_folder(spec):
+        from toolsearch.embedders.tuned import TunedEmbedder
+
+        return TunedEmbedder(Path(spec).expanduser(), threads=threads)
     shown = re.sub(r"//.*@", f"//{HIDDEN}@", spec)
     raise EmbedderUnavailableError(f"Unknown embedder {shown!r}. Known are {KNOWN_SPECS}.")
+
+
+def _is_folder(spec: str) -> bool:
+    return "://" not in spec and ("/" in spec or "\\" in spec or (spec != "" and Path(spec).is_dir()))
 
 
 def _bundled(spec: str, threads: int | None) -> Embedder:

@@ -64,6 +64,14 @@ class TextEncoder:
         """Where the weights are."""
         return next(self.model.parameters()).device  # type: ignore[no-any-return]
 
+    @property
+    def unknown_token(self) -> int:
+        """The id of tokens that the vocabulary lacks."""
+        found = self.tokenizer.token_to_id("[UNK]")
+        if found is None:
+            raise TuningError("The model's vocabulary has no token [UNK].")
+        return int(found)
+
     def tokenize(self, text: str, max_tokens: int) -> list[int]:
         """Token ids, at most `max_tokens` with the special ones; kept for the next time."""
         key = (text, max_tokens)

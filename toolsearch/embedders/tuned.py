@@ -1,0 +1,143 @@
+"""An encoder that `toolsearch tune` made, from its folder; offline and without torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from toolsearch.embedders.base import Progress, Vectors
+from toolsearch.embedders.language import is_not_english
+from toolsearch.embedders.onnx import MAX_CHARACTERS, RECIPE, OnnxEncoder, OnnxModel, check_file, open_onnx
+from toolsearch.embedders.text import latin_share, short_digest
+from toolsearch.exceptions import EmbedderUnavailableError
+
+CONFIG = "encoder.json"
+WEIGHTS = "model.int8.onnx"
+TOKENIZER = "tokenizer.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """What a folder's ``encoder.json`` says.
+
+    Attributes:
+        name: Begins the embedder's id.
+        dim: Length of each vector.
+        max_tokens: Texts are cut here, the special tokens counted.
+        unknown_token: The id of tokens that the vocabulary lacks.
+        query_prefix, document_prefix: Put in front of each text.
+        weights_sha256, tokenizer_sha256: Of the two other files.
+    """
+
+    name: str
+    dim: int
+    max_tokens: int
+    unknown_token: int
+    weights_sha256: str
+    tokenizer_sha256: str
+    query_prefix: str = ""
+    document_prefix: str = ""
+    format: int = FORMAT
+
+    @property
+    def id(self) -> str:
+        """The name and a digest of all that decides the vectors."""
+        parts = {key: value for key, value in asdict(self).items() if key != "name"}
+        return f"{self.name}@{short_digest(json.dumps([parts, RECIPE, MAX_CHARACTERS], sort_keys=True))}"
+
+    def write(self, folder: Path) -> None:
+        """Write ``encoder.json``."""
+        text = json.dumps(asdict(self), indent=2) + "\n"
+        (folder / CONFIG).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> EncoderConfig:
+        """What `write` left.
+
+        Raises:
+            EmbedderUnavailableError: there is no such file, or it is none that this release can read.
+        """
+        path = folder / CONFIG
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            config = cls(**record)
+        except (OSError, ValueError, TypeError) as exc:
+            raise EmbedderUnavailableError(f"{str(path)!r} describes no tuned encoder: {exc}") from exc
+        if config.format != FORMAT:
+            raise EmbedderUnavailableError(
+                f"{str(path)!r} has format {config.format}, and this release reads {FORMAT}. Tune it again."
+            )
+        return config
+
+
+class TunedEmbedder:
+    """Embeds with the encoder in a folder that `toolsearch tune` wrote.
+
+    The files are checked by SHA-256 when they are first used, and the id names their content. For one
+    text there is one vector, as for `BundledEmbedder`.
+    """
+
+    def __init__(self, folder: Path | str, *, threads: int | None = None) -> None:
+        """Reads ``encoder.json`` and loads nothing yet.
+
+        Args:
+            folder: What ``toolsearch tune`` wrote.
+            threads: For many texts at once; None takes every processor that this process may use.
+
+        Raises:
+            EmbedderUnavailableError: the folder holds no tuned encoder.
+        """
+        self.folder = Path(folder)
+        self._config = EncoderConfig.read(self.folder)
+        self.id = self._config.id
+        self.dim = self._config.dim
+        self._encoder = OnnxEncoder(self.id, dim=self.dim, threads=threads, open_model=self._open)
+
+    def __repr__(self) -> str:
+        return f"TunedEmbedder({str(self.folder)!r}, id={self.id!r})"
+
+    def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """Unit rows (n, dim), float32, in the order of `texts`.
+
+        Raises:
+            EmbedderUnavailableError: a file is missing or altered.
+            EmbeddingError: the model could not be run.
+        """
+        return self._encoder.embed(_prefixed(self._config.document_prefix, texts), progress)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows (n, dim), float32, in the order of `texts`."""
+        return self._encoder.embed(_prefixed(self._config.query_prefix, texts))
+
+    def reads(self, text: str) -> float:
+        """Share of the text's letters that are Latin, half of that in another language than English."""
+        text = text[:MAX_CHARACTERS]
+        return latin_share(text) * (0.5 if is_not_english(text) else 1.0)
+
+    def _open(self) -> OnnxModel:
+        config = self._config
+        weights, vocabulary = self.folder / WEIGHTS, self.folder / TOKENIZER
+        for path, sha256 in ((weights, config.weights_sha256), (vocabulary, config.tokenizer_sha256)):
+            check_file(
+                path,
+                sha256,
+                owner="The tuned encoder's file",
+                expected=f"{CONFIG} names",
+                remedy="Tune it again, or copy the whole folder.",
+            )
+        return open_onnx(
+            weights, vocabulary, max_tokens=config.max_tokens, unknown_token=config.unknown_token
+        )
+
+
+def is_tuned_folder(path: Path | str) -> bool:
+    """Whether this folder holds what `toolsearch tune` writes."""
+    return (Path(path) / CONFIG).is_file()
+
+
+def _prefixed(prefix: str, texts: Sequence[str]) -> Sequence[str]:
+    """The texts with the prefix; a blank one stays blank, so that it gives a zero row."""
+    return [prefix + text if text.strip() else text for text in texts] if prefix else texts
