@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import CoreSchema, core_schema
 
 from toolsearch.exceptions import DefinitionError
 from toolsearch.naming import public_name
@@ -53,13 +54,10 @@ class ToolContext:
     state: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Keeps it out of every schema, however deep inside a type it is.
-
-        Raises:
-            TypeError: always.
-        """
-        raise TypeError("it holds a ToolContext, which no model may see or set")
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """That of an instance: no input schema describes a type that holds one, no arguments make one."""
+        del source, handler
+        return core_schema.is_instance_schema(cls)
 
 
 ToolInvocation: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[Any]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -44,7 +45,7 @@ def read_parameters(
         DefinitionError: there is no signature, or a method without its object.
     """
     try:
-        signature = inspect.signature(function)
+        signature = _signature(function)
     except NameError as exc:
         raise UnresolvedTypeError(tool, "", exc.name or str(exc)) from None
     except (TypeError, ValueError) as exc:
@@ -61,7 +62,7 @@ def read_parameters(
 def first_is_receiver(function: Any) -> bool:
     """Whether the first parameter is the ``self`` or ``cls`` of a method."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = _signature(function).parameters.values()
     except (NameError, TypeError, ValueError):
         return False
     return any(map(_is_receiver, list(parameters)[:1]))
@@ -90,6 +91,15 @@ def defining_function(function: Any) -> Any:
             return function
         else:
             function = type(function).__call__
+
+
+def _signature(function: Any) -> inspect.Signature:
+    """The signature; from Python 3.14 on, names that do not exist (yet) are forward references in it."""
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format
+
+        return inspect.signature(function, annotation_format=Format.FORWARDREF)
+    return inspect.signature(function)
 
 
 def _bound_names(function: Any) -> frozenset[str]:
@@ -129,12 +139,29 @@ def _resolved(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any])
             annotation = ForwardRef(annotation)
         if isinstance(annotation, ForwardRef):
             annotation = evaluate_forward_ref(annotation, globals=scope, locals={})
+        if _names_types(annotation):
+            annotation = _with_named_types(annotation, scope)
         return readable_by_pydantic(annotation)
     except NameError as exc:
         raise UnresolvedTypeError(tool, parameter.name, exc.name or str(exc)) from None
     except (SyntaxError, TypeError, AttributeError) as exc:
         reason = f"its annotation {parameter.annotation!r} cannot be read: {exc}."
         raise ParameterError(tool, parameter.name, reason) from exc
+
+
+def _names_types(annotation: Any) -> bool:
+    """Whether there is the name of a type in it, as in ``Optional["ToolContext"]``."""
+    if isinstance(annotation, str | ForwardRef):
+        return True
+    origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return False
+    return any(map(_names_types, inside[:1] if origin is typing.Annotated else inside))
+
+
+def _with_named_types(annotation: Any, scope: Mapping[str, Any]) -> Any:
+    holder = type("Holder", (), {"__annotations__": {"it": annotation}})
+    return typing.get_type_hints(holder, dict(scope), {}, include_extras=True)["it"]
 
 
 def _is_context(annotation: Any) -> bool:
