@@ -69,6 +69,31 @@ def test_explain_shows_channels_and_stages(run: Run, index: Path) -> None:
     assert header.split() == ["tool", "server", "score", "name", "dense", "lexical", "description"]
 
 
+def test_explain_shows_the_steps_of_a_query_and_which_a_hit_serves(run: Run, index: Path) -> None:
+    query = ("search", "send an email. show the weather forecast", "-i", index, "-k", 2, "--explain")
+    lines = run(*query).out.splitlines()
+    assert lines[0].split()[:4] == ["tool", "server", "step", "score"]
+    assert lines[0].split()[-2:] == ["steps", "description"]
+    assert {tuple(line.split()[1:4:2]) for line in lines[1:3]} == {
+        ("mail__send_email", "1"),
+        ("geo__get_weather", "2"),
+    }
+    assert lines[3] == "Steps: 1 'send an email.', 2 'show the weather forecast'"
+    found = run(*query, "--json").json
+    assert found["steps"] == {"0": ["send an email.", "show the weather forecast"]}
+    assert {hit["name"]: hit["step"] for hit in found["hits"]} == {
+        "mail__send_email": 0,
+        "geo__get_weather": 1,
+    }
+    assert all(hit["channels"]["steps"] >= 0 for hit in found["hits"])
+
+
+def test_steps_can_be_switched_off(run: Run, index: Path) -> None:
+    query = ("search", "send an email. show the weather forecast", "-i", index, "--explain", "--no-steps")
+    assert run(*query, "--json").json["steps"] == {}
+    assert "Steps:" not in run(*query).out
+
+
 def test_people_get_a_table_and_the_tokens_that_are_spared(run: Run, index: Path) -> None:
     found = run("search", "events create", "-i", index, "-k", 1, "--json").json
     out = run("search", "events create", "-i", index, "-k", 1).out

@@ -42,7 +42,7 @@ def _gold(i: int) -> str:
     return f"office.{VERBS[i % 4]}_{THINGS[i % 10]}"
 
 
-@pytest.mark.parametrize("name", ["hybrid", "dense", "lexical", "rrf"])
+@pytest.mark.parametrize("name", ["hybrid", "whole", "dense", "lexical", "rrf"])
 def test_each_retriever_finds_tools_by_the_words_of_a_request(name: str) -> None:
     dataset = things()
     report = evaluate(make_retriever(name, dataset.catalog, HashingEmbedder()), dataset)
@@ -72,8 +72,18 @@ def test_rank_fusion_sums_reciprocal_ranks_of_the_two_channels() -> None:
     assert list(found) == sorted(found, key=lambda tool: (-found[tool], tool))
 
 
+def test_only_the_default_searches_in_steps() -> None:
+    request = SearchRequest(queries=("share the route of a meeting\ndelete the recipe of a friend",))
+    made = {n: make_retriever(n, things().catalog, HashingEmbedder()) for n in ("hybrid", "whole", "dense")}
+    assert {name: bool(retriever.search(request).steps) for name, retriever in made.items()} == {
+        "hybrid": True,
+        "whole": False,
+        "dense": False,
+    }
+
+
 def test_an_unknown_retriever_is_named_with_those_there_are() -> None:
-    with pytest.raises(EvaluationError, match=r"'oracle'\. Choose one of hybrid, dense, lexical"):
+    with pytest.raises(EvaluationError, match=r"'oracle'\. Choose one of hybrid, whole, dense"):
         make_retriever("oracle", things().catalog, HashingEmbedder())
 
 

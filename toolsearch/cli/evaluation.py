@@ -29,7 +29,7 @@ def evaluate(
     ],
     *,
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Deepest rank that counts.")] = 10,
-    retriever: Annotated[str, typer.Option(help="hybrid, dense, lexical, names or rrf.")] = "hybrid",
+    retriever: Annotated[str, typer.Option(help="hybrid, whole, dense, lexical, names or rrf.")] = "hybrid",
     embedder: EmbedderSpec = "",
     near_duplicates: Annotated[
         Path | None,

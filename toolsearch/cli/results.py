@@ -29,6 +29,7 @@ def result_json(queries: Sequence[str], result: SearchResult, *, explain: bool) 
         "took_ms": round(result.timings_ms.get("total", 0.0), 3),
     }
     if explain:
+        shown["steps"] = {str(query): list(steps) for query, steps in result.steps.items()}
         shown["timings_ms"] = {stage: round(ms, 3) for stage, ms in result.timings_ms.items()}
     return shown
 
@@ -36,12 +37,18 @@ def result_json(queries: Sequence[str], result: SearchResult, *, explain: bool) 
 def show_result(queries: Sequence[str], result: SearchResult, *, n_tools: int, explain: bool) -> None:
     """The hits as a table, and below it what they cost of what `n_tools` tools would have cost.
 
-    With several queries a column says which of them, by their number, found the tool best.
+    With several queries a column says which of them, by their number, found the tool best. With `explain`
+    another says so of the steps of a query, which are listed below the table.
     """
     for notice in result.notices:
         say(notice)
     if result.hits:
         show_table(*_table(result.hits, queries, explain=explain), cut_last=True)
+    if explain:
+        for query, steps in result.steps.items():
+            of = f" of query {query + 1}" if len(queries) > 1 else ""
+            numbered = (f"{n} {printable(step)!r}" for n, step in enumerate(steps, start=1))
+            show(f"Steps{of}: {', '.join(numbered)}")
     if result.nothing_fits:
         show("Nothing fits: no tool is likely to serve this request.")
     if result.near:
@@ -64,12 +71,14 @@ def _table(
     hits: Sequence[ScoredTool], queries: Sequence[str], *, explain: bool
 ) -> tuple[list[Column], list[list[str]]]:
     several = len(queries) > 1
-    channels = _CHANNELS if explain else ()
+    in_steps = explain and any(hit.step is not None for hit in hits)
+    channels = (*_CHANNELS, *(("steps",) if in_steps else ())) if explain else ()
     columns: list[Column] = [
         ("", "right"),
         *((("for", "right"),) if several else ()),
         ("tool", "left"),
         ("server", "left"),
+        *((("step", "right"),) if in_steps else ()),
         ("score", "right"),
         *((channel, "right") for channel in channels),
         ("description", "left"),
@@ -80,6 +89,7 @@ def _table(
             *((str(hit.query + 1),) if several else ()),
             hit.name,
             hit.tool.source,
+            *(("" if hit.step is None else str(hit.step + 1),) if in_steps else ()),
             f"{hit.score:.3f}",
             *(f"{hit.channels.get(channel, 0.0):.3f}" for channel in channels),
             first_line(hit.tool.description),
@@ -104,5 +114,6 @@ def _hit_json(hit: ScoredTool, *, several: bool, explain: bool) -> dict[str, Any
     if several:
         shown["query"] = hit.query
     if explain:
+        shown["step"] = hit.step
         shown["channels"] = {channel: round(score, 6) for channel, score in hit.channels.items()}
     return shown

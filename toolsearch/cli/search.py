@@ -52,6 +52,12 @@ def search(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Leave these tools out, as already known.")
     ] = None,
+    steps: Annotated[
+        bool,
+        typer.Option(
+            "--steps/--no-steps", help="Search also for each step of a query that asks for several things."
+        ),
+    ] = True,
     embedder: EmbedderSpec = "",
     json: Json = False,
 ) -> None:
@@ -77,6 +83,7 @@ def search(
         deny=tuple(deny or ()),
         read_only=read_only,
         exclude=frozenset(exclude or ()),
+        steps=steps,
     )
     chosen = open_embedder_of(index, embedder, cache=False).embedder
     loaded = ToolIndex.load(index, chosen)

@@ -18,8 +18,9 @@ RRF_DEPTH = 100
 def make_retriever(name: str, catalog: Catalog, embedder: Embedder) -> Retriever:
     """The retriever of that name over `catalog`.
 
-    ``hybrid`` is what a search uses; ``dense``, ``lexical`` and ``names`` are its channels alone, and ``rrf``
-    the ranks of the first two, fused. A failing encoder raises, as scores of the other channels would stand
+    ``hybrid`` is what a search uses, and ``whole`` the same without splitting requests into steps. ``dense``,
+    ``lexical`` and ``names`` are its channels alone, and ``rrf`` the ranks of the first two, fused: all of
+    whole requests. A failing encoder raises, as scores of the other channels would stand
     in for it in silence.
 
     Raises:
@@ -28,6 +29,16 @@ def make_retriever(name: str, catalog: Catalog, embedder: Embedder) -> Retriever
     if name not in RETRIEVERS:
         raise EvaluationError(f"Unknown retriever {name!r}. Choose one of {', '.join(RETRIEVERS)}.")
     return RETRIEVERS[name](ToolIndex.build(catalog, embedder), embedder)
+
+
+class WholeRequests:
+    """A retriever that searches for each query as one, however much it asks for."""
+
+    def __init__(self, retriever: Retriever) -> None:
+        self._retriever = retriever
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        return self._retriever.search(request.model_copy(update={"steps": False}))
 
 
 class RankFusion:
@@ -39,10 +50,7 @@ class RankFusion:
     """
 
     def __init__(self, index: ToolIndex, embedder: Embedder, *, k0: int = RRF_K0) -> None:
-        self._channels = (
-            _searcher(index, embedder, "dense"),
-            _searcher(index, None, "lexical"),
-        )
+        self._channels = (_whole(index, embedder, "dense"), _whole(index, None, "lexical"))
         self._k0 = k0
 
     def search(self, request: SearchRequest) -> SearchResult:
@@ -62,10 +70,15 @@ def _searcher(index: ToolIndex, embedder: Embedder | None, *channels: Channel) -
     return ToolSearcher(index, embedder, channels=channels, on_embedder_failure="raise")
 
 
+def _whole(index: ToolIndex, embedder: Embedder | None, *channels: Channel) -> WholeRequests:
+    return WholeRequests(_searcher(index, embedder, *channels))
+
+
 RETRIEVERS: dict[str, Callable[[ToolIndex, Embedder], Retriever]] = {
     "hybrid": lambda index, embedder: _searcher(index, embedder, *CHANNELS),
-    "dense": lambda index, embedder: _searcher(index, embedder, "dense"),
-    "lexical": lambda index, _: _searcher(index, None, "lexical"),
-    "names": lambda index, _: _searcher(index, None, "name"),
+    "whole": lambda index, embedder: _whole(index, embedder, *CHANNELS),
+    "dense": lambda index, embedder: _whole(index, embedder, "dense"),
+    "lexical": lambda index, _: _whole(index, None, "lexical"),
+    "names": lambda index, _: _whole(index, None, "name"),
     "rrf": RankFusion,
 }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
-from toolsearch.retrieval.cut import adaptive_k, in_turn
+from toolsearch.retrieval.cut import adaptive_k, in_turn, with_leaders
 from toolsearch.retrieval.ranking import Ranking
 from toolsearch.retrieval.timings import StageTimer
 
@@ -19,12 +19,13 @@ from toolsearch.retrieval.timings import StageTimer
 class Answer:
     """The ranking of one query and how sure it is; `confidence` is None where it was not measured.
 
-    `query` is the position of the query in the request.
+    `query` is the position of the query in the request, `steps` are its steps where it has several.
     """
 
     query: int
     ranking: Ranking
     confidence: float | None
+    steps: tuple[str, ...] = ()
 
     def fits(self, nothing_fits_below: float) -> bool:
         """Whether anything is likely to serve the query."""
@@ -51,8 +52,9 @@ def assemble(
         rankings = [answer.ranking.without(excluded) for answer in answers]
         kept = [_kept(ranking, request, fits) for ranking, fits in zip(rankings, fitting, strict=True)]
         selected = sum(len(ranking.rows) for ranking in rankings if ranking.complete)
-        taken = in_turn(kept, request.k or max(request.max_k, selected))
-        hits = _hits(index, rankings, kept, taken, [answer.query for answer in answers])
+        limit = request.k or max(request.max_k, selected)
+        taken = with_leaders(in_turn(kept, limit), _leaders(rankings, kept), limit)
+        hits = _hits(index, rankings, taken, [answer.query for answer in answers])
         n_shown = len(taken) + request.near
         rest = in_turn([ranking.rows[:n_shown].tolist() for ranking in rankings], n_shown)
         hit_rows = {row for row, _ in taken}
@@ -67,6 +69,7 @@ def assemble(
         confidence=max(confidences) if len(confidences) == len(answers) else None,
         near=tuple(near),
         notices=tuple(notices),
+        steps={answer.query: answer.steps for answer in answers if answer.steps},
         degraded=degraded,
         returned_tokens=returned,
         spared_tokens=offered - returned,
@@ -86,24 +89,36 @@ def _kept(ranking: Ranking, request: SearchRequest, fits: bool) -> list[int]:
     return list(ranking.rows[:k].tolist())
 
 
+def _leaders(rankings: Sequence[Ranking], kept: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """The best row of each step of each query, best first, with its ranking; none where nothing is kept."""
+    leaders = []
+    for i, (ranking, rows) in enumerate(zip(rankings, kept, strict=True)):
+        if rows:
+            in_order = ranking.rows.tolist()
+            leaders += [(row, i) for row in sorted(ranking.leaders, key=in_order.index)]
+    return leaders
+
+
 def _hits(
     index: ToolIndex,
     rankings: Sequence[Ranking],
-    kept: Sequence[Sequence[int]],
     taken: Sequence[tuple[int, int]],
     positions: Sequence[int],
 ) -> tuple[ScoredTool, ...]:
-    """The hits of `taken`, pairs of a row and the ranking that it was kept from."""
-    # What is kept of a ranking is its beginning, so places are the same in both.
-    places = [{row: place for place, row in enumerate(rows)} for rows in kept]
+    """The hits of `taken`, pairs of a row and the ranking that it comes from."""
     hits = []
     for row, i in taken:
-        ranking, place = rankings[i], places[i][row]
+        ranking = rankings[i]
+        place = int(np.flatnonzero(ranking.rows == row)[0])
         channels = ranking.channels
         parts = {
             "dense": float(channels.dense[place]),
             "lexical": float(channels.lexical[place]),
             "name": float(channels.name[place]),
         }
-        hits.append(ScoredTool(index.tool(row), float(ranking.scores[place]), parts, positions[i]))
+        step = None
+        if channels.lift is not None and ranking.steps is not None:
+            parts["steps"] = float(channels.lift[place])
+            step = int(ranking.steps.served[place])
+        hits.append(ScoredTool(index.tool(row), float(ranking.scores[place]), parts, positions[i], step))
     return tuple(hits)

@@ -28,6 +28,8 @@ class SearchRequest(BaseModel):
         within: Only tools of these public names, for permissions that no other filter can say.
         exclude: Public names left out, such as those already discovered.
         near: The most names of `SearchResult.near`.
+        steps: Search for each step of a query that asks for several things, too ("refund order 7 and tell
+            the customer"), so that the tools of each are found. A query of one step costs nothing more.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,6 +45,7 @@ class SearchRequest(BaseModel):
     within: frozenset[str] | None = None
     exclude: frozenset[str] = frozenset()
     near: int = Field(default=10, ge=0, le=MAX_K)
+    steps: bool = True
 
     @field_validator("queries", mode="before")
     @classmethod
@@ -57,14 +60,18 @@ class ScoredTool:
     Attributes:
         score: Higher is better; comparable between the hits of one catalog and embedder.
         channels: The parts of the score by channel: ``dense`` (cosine, -1 to 1), ``lexical``
-            (BM25, 0 or more), ``name`` (0 to 1).
+            (BM25, 0 or more), ``name`` (0 to 1), and for a query of several steps ``steps``, what the
+            best of them adds (0 or more).
         query: Position of the query that found it best.
+        step: Position of the step of that query that it serves best, in `SearchResult.steps`; None where
+            the query has one step.
     """
 
     tool: Tool
     score: float
     channels: Mapping[str, float] = field(default_factory=dict)
     query: int = 0
+    step: int | None = None
 
     @property
     def name(self) -> str:
@@ -82,6 +89,8 @@ class SearchResult:
             a tool called by its name; None where it was not measured.
         near: Public names beyond the cut, best first, for "did you mean".
         notices: What the caller should know, such as a query that was cut.
+        steps: For each query that was searched in steps, by its position in the request, those steps. The
+            best hit of each is among `hits`, if there are at least as many as steps in all.
         degraded: The encoder failed and the lexical channel answered alone.
         returned_tokens, spared_tokens: Tokens of the returned definitions, and of all other
             definitions that the request could have been sent; None where they were not counted.
@@ -93,6 +102,7 @@ class SearchResult:
     confidence: float | None = None
     near: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    steps: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     degraded: bool = False
     returned_tokens: int | None = None
     spared_tokens: int | None = None

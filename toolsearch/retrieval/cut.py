@@ -46,3 +46,21 @@ def in_turn(rankings: Sequence[Sequence[int]], k: int) -> list[tuple[int, int]]:
             if len(taken) == k:
                 break
     return list(taken.items())
+
+
+def with_leaders(
+    taken: Sequence[tuple[int, int]], leaders: Sequence[tuple[int, int]], k: int
+) -> list[tuple[int, int]]:
+    """`taken` with every row of `leaders`, as far as `k` allows it: the last of the others make room.
+
+    Both hold pairs (row, ranking it came from). Where `k` is less than the number of leaders, `taken` stays
+    as it is: none of them has a claim before the better rows.
+    """
+    due = dict(leaders)
+    rows = {row for row, _ in taken}
+    missing = [pair for pair in due.items() if pair[0] not in rows]
+    if not missing or len(due) > k:
+        return list(taken)
+    n_spare = len(taken) + len(missing) - k
+    spare = [row for row, _ in taken if row not in due][::-1][: max(n_spare, 0)]
+    return [pair for pair in taken if pair[0] not in spare] + missing

@@ -43,6 +43,7 @@ class Channels:
         lexical: BM25 of the query, 0 or more.
         name: Confidence that the query calls the tool by its name, 0 to 1.
         reads: Share of the query that the encoder reads.
+        lift: What steps of the query add, 0 or more, see `toolsearch.retrieval.lift`; None without steps.
     """
 
     rows: NDArray[np.int64]
@@ -50,6 +51,7 @@ class Channels:
     lexical: Scores
     name: Scores
     reads: float = 1.0
+    lift: Scores | None = None
 
     def taken(self, places: NDArray[np.intp]) -> Channels:
         """The same for the rows at `places`, in that order."""
@@ -59,12 +61,14 @@ class Channels:
             dense=self.dense[places],
             lexical=self.lexical[places],
             name=self.name[places],
+            lift=None if self.lift is None else self.lift[places],
         )
 
     def content(self) -> Scores:
         """The score of what the tools say, names aside."""
-        return dense_weight(self.reads) * self.dense + LEXICAL_WEIGHT * self.lexical
+        content = dense_weight(self.reads) * self.dense + LEXICAL_WEIGHT * self.lexical
+        return content if self.lift is None else content + self.lift
 
     def fused(self) -> Scores:
-        """``w(reads) * cosine + 0.05 * bm25 + 10 * name``."""
+        """``w(reads) * cosine + 0.05 * bm25 + 10 * name``, and the lift where there are steps."""
         return self.content() + NAME_WEIGHT * self.name

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from toolsearch.embedders.base import Vectors
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import Channels
+from toolsearch.retrieval.lift import StepScores, lifted
 from toolsearch.retrieval.timings import StageTimer
 
 Rows = NDArray[np.int64]
@@ -20,18 +21,34 @@ DEPTH = 100
 
 
 @dataclass(frozen=True)
+class Wording:
+    """A text to search by: a whole query, or one of its steps.
+
+    Attributes:
+        vector: Its unit row (dim,), or None to leave out the dense channel.
+        reads: Share of it that the encoder reads, 0 to 1.
+    """
+
+    text: str
+    vector: Vectors | None
+    reads: float = 1.0
+
+
+@dataclass(frozen=True)
 class Ranking:
     """Rows best first, ties by row; `scores` (m,) and `channels` are parallel to `rows`.
 
     Attributes:
         best_content: The best score by content, names aside; -inf where there are no rows.
         complete: Every row that counts was asked for by name, so that nothing is left to calibrate or cut.
+        steps: How the rows serve the steps of the query; None where it has one step.
     """
 
     rows: Rows
     scores: NDArray[np.float64]
     channels: Channels
     complete: bool = False
+    steps: StepScores | None = None
 
     @property
     def best_content(self) -> float:
@@ -48,13 +65,21 @@ class Ranking:
         """Which rows the query calls by name."""
         return self.channels.name > 0
 
+    @property
+    def leaders(self) -> list[int]:
+        """The best row of each step, in order, or of the query where it has one step; each once."""
+        if self.steps is None or not len(self.rows):
+            return [int(row) for row in self.rows[:1]]
+        return list(dict.fromkeys(int(self.rows[own == own.max()].min()) for own in self.steps.alone))
+
     def without(self, rows: Rows) -> Ranking:
         """This ranking less `rows`."""
         return self._taken(np.flatnonzero(~np.isin(self.rows, rows))) if len(rows) else self
 
     def _taken(self, places: NDArray[np.intp]) -> Ranking:
         channels = self.channels.taken(places)
-        return Ranking(channels.rows, self.scores[places], channels, self.complete)
+        steps = None if self.steps is None else self.steps.taken(places)
+        return Ranking(channels.rows, self.scores[places], channels, self.complete, steps)
 
 
 def rank(
@@ -63,13 +88,14 @@ def rank(
     vector: Vectors | None,
     allowed: NDArray[np.bool_] | None,
     *,
+    steps: Sequence[Wording] = (),
     depth: int = DEPTH,
     reads: float = 1.0,
     lexical: bool = True,
     names: bool = True,
     timer: StageTimer | None = None,
 ) -> Ranking:
-    """The ranking of the rows that some channel puts forward.
+    """The ranking of the rows that some channel puts forward, for the query or for one of its steps.
 
     Each channel puts forward its best `depth` rows, and every one of them is scored in every channel. A row
     that is left out could only reach the top if it were nearly as good as the `depth`-th in both channels.
@@ -77,32 +103,69 @@ def rank(
     Args:
         vector: The query as a unit row (dim,), or None to leave out the dense channel.
         allowed: Mask (n,) of the rows that count; None for all.
+        steps: Those of the query, where it has several; they lift the rows that serve them.
         reads: Share of the query that the encoder reads, 0 to 1.
         lexical, names: Whether these channels take part.
     """
     timer = timer or StageTimer()
-    found: list[Rows] = []
+    wordings = (Wording(text, vector, reads), *steps)
+    found = [
+        _put_forward(index, wording, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
+        for wording in wordings
+    ]
+    with timer.stage("fuse"):
+        rows = np.unique(np.concatenate([each.rows for each in found]))
+        whole, *parts = (
+            _channels(index, wording, each, rows) for wording, each in zip(wordings, found, strict=True)
+        )
+        if not parts:
+            return _ranked(whole)
+        return _ranked(*lifted(whole, parts))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the channels say to one wording: `lexical` (n,) of every row, `names` the confidence by row."""
+
+    rows: Rows
+    names: dict[int, float]
+    lexical: NDArray[np.float32]
+
+
+def _put_forward(
+    index: ToolIndex,
+    wording: Wording,
+    allowed: NDArray[np.bool_] | None,
+    *,
+    depth: int,
+    lexical: bool,
+    names: bool,
+    timer: StageTimer,
+) -> _Found:
     with timer.stage("names"):
         matches = {
             match.row: match.confidence
-            for match in (index.name_index.resolve(text) if names else ())
+            for match in (index.name_index.resolve(wording.text) if names else ())
             if allowed is None or allowed[match.row]
         }
-        found.append(np.array(list(matches), dtype=np.int64))
+        found = [np.array(list(matches), dtype=np.int64)]
     with timer.stage("dense"):
-        if vector is not None:
-            found.append(index.vectors.search(vector[None, :], depth, allowed)[0].rows)
+        if wording.vector is not None:
+            found.append(index.vectors.search(wording.vector[None, :], depth, allowed)[0].rows)
     with timer.stage("lexical"):
-        everything = index.lexicon.scores(text).raw if lexical else np.zeros(len(index), dtype=np.float32)
-        found.append(_best_positive(everything, depth, allowed))
-    with timer.stage("fuse"):
-        rows = np.unique(np.concatenate(found))
-        dense = np.zeros(len(rows)) if vector is None else index.vectors.similarity(vector, rows)
-        name = np.zeros(len(rows))
-        name[np.searchsorted(rows, list(matches))] = list(matches.values())
-        lexical_scores = everything[rows].astype(np.float64)
-        channels = Channels(rows, dense.astype(np.float64), lexical_scores, name, reads)
-        return _ranked(channels)
+        scores = index.lexicon.scores(wording.text).raw if lexical else np.zeros(len(index), np.float32)
+        found.append(_best_positive(scores, depth, allowed))
+    return _Found(np.concatenate(found), matches, scores)
+
+
+def _channels(index: ToolIndex, wording: Wording, found: _Found, rows: Rows) -> Channels:
+    """The parts of the scores of `rows`, which ascend and hold those of `found`."""
+    dense = np.zeros(len(rows))
+    if wording.vector is not None:
+        dense = index.vectors.similarity(wording.vector, rows).astype(np.float64)
+    name = np.zeros(len(rows))
+    name[np.searchsorted(rows, list(found.names))] = list(found.names.values())
+    return Channels(rows, dense, found.lexical[rows].astype(np.float64), name, wording.reads)
 
 
 def selection(rows: Sequence[int]) -> Ranking:
@@ -112,12 +175,10 @@ def selection(rows: Sequence[int]) -> Ranking:
     return Ranking(channels.rows, channels.fused(), channels, complete=True)
 
 
-def _ranked(channels: Channels) -> Ranking:
+def _ranked(channels: Channels, steps: StepScores | None = None) -> Ranking:
     scores = channels.fused()
     # Rows ascend, so a stable sort settles ties by row, which is by name.
-    order = np.argsort(-scores, kind="stable")
-    channels = channels.taken(order)
-    return Ranking(channels.rows, scores[order], channels)
+    return Ranking(channels.rows, scores, channels, steps=steps)._taken(np.argsort(-scores, kind="stable"))
 
 
 def _best_positive(scores: NDArray[np.float32], depth: int, allowed: NDArray[np.bool_] | None) -> Rows:

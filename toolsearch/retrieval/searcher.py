@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, NoReturn, TypeAlias
@@ -18,8 +18,8 @@ from toolsearch.retrieval.answer import Answer, assemble
 from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.calibration import Calibration, calibrate
 from toolsearch.retrieval.filters import allowed_rows, excluded_rows, unknown_labels
-from toolsearch.retrieval.query import clean_query
-from toolsearch.retrieval.ranking import DEPTH, Ranking, rank, selection
+from toolsearch.retrieval.query import clean_query, searched_steps
+from toolsearch.retrieval.ranking import DEPTH, Ranking, Wording, rank, selection
 from toolsearch.retrieval.timings import StageTimer
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -111,15 +111,15 @@ class ToolSearcher:
             notices += unknown_labels(state.index, request)
             allowed = allowed_rows(state.index, request)
             excluded = excluded_rows(state.index, request)
-        vectors, failure = self._embed([query.text for query in queries if query.names is None], timer)
+        texts = [text for query in queries if query.names is None for text in (query.text, *query.steps)]
+        vectors, failure = self._embed(list(dict.fromkeys(texts)), timer)
         depth = max(DEPTH, (request.k or request.max_k) + request.near + len(excluded))
         rankings = []
         for query in queries:
             if query.names is not None:
                 ranking = _select(state.index, query.names, allowed, notices)
             else:
-                vector = vectors.get(query.text)
-                ranking = self._rank(state.index, query.text, vector, allowed, depth=depth, timer=timer)
+                ranking = self._rank(state.index, query, vectors, allowed, depth=depth, timer=timer)
             rankings.append(ranking)
         if any(not ranking.is_read for ranking in rankings):
             notices.append(_UNREAD)
@@ -133,7 +133,7 @@ class ToolSearcher:
             state.index,
             request,
             [
-                Answer(query.position, ranking, _confidence(ranking, calibration))
+                Answer(query.position, ranking, _confidence(ranking, calibration), query.steps)
                 for query, ranking in zip(queries, rankings, strict=True)
             ],
             allowed=allowed,
@@ -147,8 +147,8 @@ class ToolSearcher:
     def _rank(
         self,
         index: ToolIndex,
-        text: str,
-        vector: Vectors | None,
+        query: _Query,
+        vectors: Mapping[str, Vectors],
         allowed: Mask | None,
         *,
         depth: int,
@@ -156,15 +156,19 @@ class ToolSearcher:
     ) -> Ranking:
         return rank(
             index,
-            text,
-            vector,
+            query.text,
+            vectors.get(query.text),
             allowed,
+            steps=[Wording(step, vectors.get(step), self._reads(step)) for step in query.steps],
             depth=depth,
-            reads=1.0 if self.embedder is None else self.embedder.reads(text),
+            reads=self._reads(query.text),
             lexical="lexical" in self.channels,
             names="name" in self.channels,
             timer=timer,
         )
+
+    def _reads(self, text: str) -> float:
+        return 1.0 if self.embedder is None else self.embedder.reads(text)
 
     def _embed(self, texts: Sequence[str], timer: StageTimer) -> tuple[dict[str, Vectors], str]:
         """The unit row (dim,) of each text, and why there are none where the encoder failed."""
@@ -222,11 +226,15 @@ class _State:
 
 @dataclass(frozen=True)
 class _Query:
-    """What is searched for: a text, or the names of a selection; `position` is that in the request."""
+    """What is searched for: a text, with its steps if it has several, or the names of a selection.
+
+    `position` is that in the request.
+    """
 
     position: int
     text: str
     names: tuple[str, ...] | None = None
+    steps: tuple[str, ...] = ()
 
 
 def _searchable(request: SearchRequest) -> tuple[list[_Query], list[str]]:
@@ -245,7 +253,8 @@ def _searchable(request: SearchRequest) -> tuple[list[_Query], list[str]]:
             refused = exc
             notices.append(str(exc))
             continue
-        queries.setdefault(text, _Query(position, text))
+        steps = searched_steps(query) if request.steps else ()
+        queries.setdefault(text, _Query(position, text, steps=steps))
         if notice:
             notices.append(notice)
     if not queries and refused is not None:
