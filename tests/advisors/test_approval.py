@@ -12,7 +12,7 @@ from tests.advisors.runs import call, question, results
 from toolsearch.advisors.approval import ApprovalAdvisor
 from toolsearch.advisors.base import Advisor, Approve, Deny, Edit, PendingCall, Wait
 from toolsearch.advisors.chain import AdvisorChain
-from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, SqliteCallJournal
+from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, NotedCall, SqliteCallJournal
 from toolsearch.advisors.limits import LoopLimits
 from toolsearch.advisors.memory import MemoryAdvisor, MemoryConversationStore
 from toolsearch.advisors.paused import PausedRun
@@ -20,7 +20,7 @@ from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.chat.base import ChatResponse, Usage
 from toolsearch.exceptions import PausedRunError
 from toolsearch.functions import tool
-from toolsearch.messages import AssistantMessage, ToolMessage, UserMessage
+from toolsearch.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from toolsearch.testing import ScriptedChatModel, tool_call
 from toolsearch.tools import Tool
 
@@ -227,7 +227,7 @@ def test_a_resumed_run_can_be_tried_again_after_the_model_failed() -> None:
 def test_a_call_that_had_begun_when_the_process_died_is_not_run_again(kind: str, tmp_path: Path) -> None:
     journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
     state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
-    assert journal.begin(state.id, "d") == "new"
+    assert journal.begin(state.id, BOTH[1]) is None
     model = ScriptedChatModel(["Done."])
     call(model, TOOLS, advisors(journal), state.resume({"d": Approve()}))
     assert ran == ["read a"]
@@ -237,16 +237,19 @@ def test_a_call_that_had_begun_when_the_process_died_is_not_run_again(kind: str,
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_a_journal_knows_a_call_of_a_run_and_how_it_ended(kind: str, tmp_path: Path) -> None:
     journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
+    first, again = tool_call("t", {"n": 1}, id="c"), tool_call("t", {"n": 2}, id="c")
     result = ToolMessage(call_id="c", name="t", structured={"n": 1})
-    assert journal.begin("run", "c") == "new"
-    assert journal.begin("run", "c") == "unknown"
+    assert journal.begin("run", first) is None
+    assert journal.begin("run", again) == NotedCall(first)
     journal.finish("run", result)
-    assert journal.begin("run", "c") == result
-    assert journal.begin("other", "c") == "new"
+    assert journal.begin("run", again) == NotedCall(first, result)
+    assert journal.begin("other", again) is None
+    assert journal.noted("run") == {"c": NotedCall(first, result)}
     assert not journal.has_ended("run")
     journal.end("run")
     assert journal.has_ended("run")
     assert not journal.has_ended("other")
+    assert journal.noted("run") == {"c": NotedCall(first, result)}
 
 
 def test_a_call_is_noted_when_it_is_done_not_when_all_are() -> None:
@@ -276,8 +279,8 @@ def test_a_journal_that_fails_ends_the_run_once_the_other_calls_are_noted(
     journal = MemoryCallJournal()
     sound = getattr(journal, broken)
 
-    def fails_for_x(run_id: str, given: str | ToolMessage) -> object:
-        if given == "x" or getattr(given, "call_id", "") == "x":
+    def fails_for_x(run_id: str, given: ToolCall | ToolMessage) -> object:
+        if (given.call_id if isinstance(given, ToolMessage) else given.id) == "x":
             raise OSError("disk full")
         return sound(run_id, given)
 
@@ -287,12 +290,13 @@ def test_a_journal_that_fails_ends_the_run_once_the_other_calls_are_noted(
     with pytest.raises(OSError, match="disk full"):
         call(ScriptedChatModel([]), TOOLS, advisors(journal), state.resume({"x": Approve(), "y": Approve()}))
     assert sorted(ran) == runs
-    assert isinstance(journal.begin(state.id, "y"), ToolMessage)
+    assert journal.noted(state.id)["y"].result is not None
 
 
 def test_a_journal_in_memory_is_bounded() -> None:
     journal = MemoryCallJournal(max_calls=2)
-    assert [journal.begin("run", each) for each in "aabca"] == ["new", "unknown", "new", "new", "new"]
+    begun = [journal.begin("run", tool_call("t", id=each)) for each in "aabca"]
+    assert begun == [None, NotedCall(tool_call("t", id="a")), None, None, None]
 
 
 def test_gates_are_asked_in_order_and_the_first_objection_counts() -> None:

@@ -1,12 +1,16 @@
 """A session store keeps what each conversation discovered, in order, and apart from every other."""
 
+import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from toolsearch.exceptions import StoreError
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
 from toolsearch.session.sqlite import SqliteSessionStore
@@ -142,3 +146,45 @@ def test_a_file_outlives_its_store_and_is_shared(tmp_path: Path) -> None:
 def test_a_bound_that_keeps_nothing_is_refused(max_sessions: int, ttl_s: float | None) -> None:
     with pytest.raises(ValueError, match="must be more than 0"):
         MemorySessionStore(max_sessions=max_sessions, ttl_s=ttl_s)
+
+
+def test_a_file_is_opened_while_another_process_begins_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite gives up at once on the change to a write-ahead log, however long it is told to wait."""
+    path = tmp_path / "sessions.db"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("CREATE TABLE other (x)")
+    other.execute("BEGIN IMMEDIATE")
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        other.close()
+
+    monkeypatch.setattr(time, "sleep", wait)
+    with SqliteSessionStore(path) as store:
+        store.discover("s", "t", ["a"])
+    assert len(waited) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("CREATE TABLE sessions (id TEXT)", "has 'sessions' in another form"),
+        ("PRAGMA user_version = 7", "has format 7, and this release reads 1"),
+    ],
+)
+def test_a_file_in_another_form_is_refused(tmp_path: Path, script: str, problem: str) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(script)
+    with pytest.raises(StoreError, match=problem) as caught:
+        SqliteSessionStore(path)
+    assert caught.value.path == path
+
+
+def test_a_store_in_a_database_in_memory_works_as_long_as_it_is_open() -> None:
+    with SqliteSessionStore(":memory:") as store:
+        store.discover("s", "t", ["a"])
+        assert store.discovered("s", "t") == ("a",)

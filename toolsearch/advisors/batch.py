@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from toolsearch.advisors.base import Approve, CallGate, Deny, Edit, PendingCall, Verdict, Wait, as_verdict
+from toolsearch.advisors.base import Approve, CallGate, Deny, Edit, PendingCall, Wait, as_verdict
 from toolsearch.advisors.calls import Plan, PlannedCall
 from toolsearch.advisors.failures import ToolFailure
-from toolsearch.advisors.journal import CallJournal
+from toolsearch.advisors.journal import CallJournal, NotedCall
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
 from toolsearch.advisors.manager import Around, CutOff, ToolCallingManager, failures_of
-from toolsearch.advisors.once import OnceOnly
+from toolsearch.advisors.once import OnceOnly, noted_result
 from toolsearch.advisors.paused import Resumption, WaitingCall
 from toolsearch.advisors.turn import Turn
 from toolsearch.messages import ToolMessage, ToolResult
@@ -64,30 +66,46 @@ class BatchRunner:
         waiting: list[WaitingCall] = []
         reviewed: list[PlannedCall] = []
         for planned in plan.calls:
-            decided, verdict = await _reviewed(planned, gates, context)
+            decided, waits = await _reviewed(planned, gates, context)
             reviewed.append(decided)
-            if isinstance(verdict, Wait):
-                waiting.append(WaitingCall(call=decided.call, reason=verdict.reason))
+            waiting += waits
         return await self._execute(plan.with_calls(reviewed), turn, context, waiting=waiting, breach=breach)
 
-    async def resume(self, plan: Plan, turn: Turn, resumed: Resumption, context: ToolContext) -> Batch:
-        """Runs those calls of the answer of a paused run that are decided by now."""
+    async def resume(
+        self, plan: Plan, turn: Turn, resumed: Resumption, gates: Sequence[CallGate], context: ToolContext
+    ) -> Batch:
+        """Runs those calls of the answer of a paused run that are decided by now, and let through by the
+        gates that were not asked yet. What has run since the pause stays as it was, whatever is decided.
+        """
         paused, decisions = resumed.paused, resumed.decisions
         self._note_last(turn)
-        still = [waiting for waiting in paused.waiting if waiting.call.id not in decisions]
+        noted = await asyncio.to_thread(self._journal.noted, paused.id)
         done = {result.call_id: result for result in paused.results}
+        done |= {call_id: noted_result(each) for call_id, each in noted.items()}
+        asked = {waiting.call.id: waiting for waiting in paused.waiting if waiting.call.id not in noted}
+        still: list[WaitingCall] = []
         decided: list[PlannedCall] = []
         for planned in plan.calls:
-            if planned.call.id not in decisions:
+            waiting, decision = asked.get(planned.call.id), decisions.get(planned.call.id)
+            if waiting is None:
                 decided.append(planned)
-                continue
-            decided.append(_after(decisions[planned.call.id], planned))
-        once = OnceOnly(self._journal, paused.id)
+            elif decision is None:
+                decided.append(planned)
+                still.append(waiting)
+            else:
+                reviewed, waits = await _reviewed(_after(decision, planned), gates, context, waiting.asked)
+                decided.append(reviewed)
+                still += waits
+        once = OnceOnly(self._journal, paused.id, noted)
         batch = await self._execute(
             plan.with_calls(decided), turn, context, waiting=still, done=done, around=once
         )
         once.raise_error()
-        return replace(batch, fresh=tuple(each for each in batch.fresh if each.call_id not in once.known))
+        return replace(
+            batch,
+            plan=batch.plan.with_calls(_as_noted(planned, once.noted) for planned in batch.plan.calls),
+            fresh=tuple(each for each in batch.fresh if each.call_id not in once.noted),
+        )
 
     async def _execute(
         self,
@@ -168,23 +186,37 @@ def _refused(plan: Plan, breaches: Sequence[LimitBreach | None], advice: str) ->
     )
 
 
+def _as_noted(planned: PlannedCall, noted: Mapping[str, NotedCall]) -> PlannedCall:
+    """The call with the arguments that it ran with, where it has run."""
+    each = noted.get(planned.call.id)
+    return planned if each is None else replace(planned, call=each.call)
+
+
 async def _reviewed(
-    planned: PlannedCall, gates: Sequence[CallGate], context: ToolContext
-) -> tuple[PlannedCall, Verdict]:
-    """The call after every gate; the first that does not let it through has the last word."""
+    planned: PlannedCall, gates: Sequence[CallGate], context: ToolContext, asked: Sequence[str] = ()
+) -> tuple[PlannedCall, list[WaitingCall]]:
+    """The call after every gate but those that were `asked` before, and what it waits for, if anything.
+
+    The first that does not let it through has the last word.
+    """
+    before, names = Counter(asked), list(asked)
     for gate in gates:
         if planned.refusal is not None or planned.tool is None:
             break
+        if before[gate.name]:
+            before[gate.name] -= 1
+            continue
+        names.append(gate.name)
         said = await gate.review(
             PendingCall(
                 planned.call, planned.tool, planned.arguments, replace(context, call_id=planned.call.id)
             )
         )
-        verdict = as_verdict(said, f"What {getattr(gate, 'name', 'a gate')!r} decides")
+        verdict = as_verdict(said, f"What {gate.name!r} decides")
         if isinstance(verdict, Wait):
-            return planned, verdict
+            return planned, [WaitingCall(call=planned.call, reason=verdict.reason, asked=tuple(names))]
         planned = _after(verdict, planned)
-    return planned, Approve()
+    return planned, []
 
 
 def _after(verdict: Approve | Edit | Deny, planned: PlannedCall) -> PlannedCall:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from toolsearch.advisors.calls import PlannedCall
-from toolsearch.advisors.journal import CallJournal
+from toolsearch.advisors.journal import CallJournal, NotedCall
 from toolsearch.advisors.manager import Outcome, result_message
 from toolsearch.messages import ToolMessage, ToolResult
 
@@ -24,27 +24,25 @@ class OnceOnly:
     a process that ends in between leaves no more in doubt than the calls it was running.
 
     Attributes:
-        known: Ids of the calls whose results were there already.
+        noted: By id, the calls that the journal had already: as they ran then, whatever they would be now.
     """
 
-    def __init__(self, journal: CallJournal, run_id: str) -> None:
+    def __init__(self, journal: CallJournal, run_id: str, noted: Mapping[str, NotedCall]) -> None:
         self._journal = journal
         self._run_id = run_id
         self._error: Exception | None = None
-        self.known: set[str] = set()
+        self.noted = dict(noted)
 
     async def __call__(self, planned: PlannedCall, run: Callable[[], Awaitable[Outcome]]) -> Outcome:
         """The outcome of the call, now or when it ran."""
         try:
-            begun = await asyncio.to_thread(self._journal.begin, self._run_id, planned.call.id)
+            noted = await asyncio.to_thread(self._journal.begin, self._run_id, planned.call)
         except Exception as error:  # noqa: BLE001 - raised once the calls beside it have finished
             self._error = self._error or error
             return Outcome(result_message(planned, ToolResult.error(_NO_JOURNAL)))
-        if isinstance(begun, ToolMessage):
-            self.known.add(begun.call_id)
-            return Outcome(begun)
-        if begun == "unknown":
-            return Outcome(result_message(planned, ToolResult.error(_UNKNOWN)))
+        if noted is not None:
+            self.noted[planned.call.id] = noted
+            return Outcome(noted_result(noted))
         outcome = await run()
         try:
             await asyncio.to_thread(self._journal.finish, self._run_id, outcome.result)
@@ -56,3 +54,9 @@ class OnceOnly:
         """Raises what the journal did first, if anything."""
         if self._error is not None:
             raise self._error
+
+
+def noted_result(noted: NotedCall) -> ToolMessage:
+    """The result of a call that has run; where nobody knows it, one that says so."""
+    unknown = PlannedCall(noted.call, None, {})
+    return noted.result or result_message(unknown, ToolResult.error(_UNKNOWN))

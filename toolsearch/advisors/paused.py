@@ -19,16 +19,26 @@ from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
 RESUMPTION = "resumption"
 """Key of `ChatRequest.context` under which a request says which run it resumes."""
 
+OFFERED = "toolsearch.offered"
+"""Key of `ChatRequest.context` under which the repeated round of a resumed run says what it had offered."""
+
 Decision: TypeAlias = Annotated[Approve | Edit | Deny, Field(discriminator="kind")]
 
 
 class WaitingCall(BaseModel):
-    """A call that nobody has decided on, and why it needs a decision."""
+    """A call that nobody has decided on, and why it needs a decision.
+
+    Attributes:
+        call: With the arguments that it has by now.
+        asked: Names of the advisors that have been asked about it, the last of which waits. The others have
+            still to be asked once that is decided.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     call: ToolCall
     reason: str = ""
+    asked: tuple[str, ...]
 
 
 class PausedRun(BaseModel):
@@ -42,6 +52,7 @@ class PausedRun(BaseModel):
         waiting: The calls to decide on.
         messages: What the model was sent in the round that paused, as the loop knows it.
         answer: What it answered.
+        offered: Public names of the tools that it could call.
         results: Of those calls of the answer that have run, or were refused. They never run again.
         added: What the run had added to the conversation before this answer.
         rounds, usage, elapsed_s: Of the run so far; limits go on from there.
@@ -56,6 +67,7 @@ class PausedRun(BaseModel):
     waiting: tuple[WaitingCall, ...]
     messages: tuple[Message, ...]
     answer: AssistantMessage
+    offered: tuple[str, ...] = ()
     results: tuple[ToolMessage, ...] = ()
     added: tuple[Message, ...] = ()
     rounds: int

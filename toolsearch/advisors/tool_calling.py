@@ -14,7 +14,7 @@ from toolsearch.advisors.hooks import LoopHooks
 from toolsearch.advisors.journal import CallJournal, MemoryCallJournal
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
 from toolsearch.advisors.manager import ToolCallingManager, returns_directly
-from toolsearch.advisors.paused import Resumption, resumption_of
+from toolsearch.advisors.paused import OFFERED, Resumption, resumption_of
 from toolsearch.advisors.stand_ins import ReplayModel, TimedModel
 from toolsearch.advisors.turn import Turn, limit_response, system_messages
 from toolsearch.chat.base import (
@@ -103,6 +103,8 @@ class ToolCallingAdvisor:
         while True:
             link = self._link(chain, turn, resumed)
             asked = await self._hooks.before_round(turn.next_request(), turn.rounds + (resumed is None))
+            if resumed is not None:
+                asked = replace(asked, context={**asked.context, OFFERED: resumed.paused.offered})
             seen = asked.messages
             async with closing(link.next(asked)) as events:
                 async for event in events:
@@ -127,7 +129,7 @@ class ToolCallingAdvisor:
                 batch = await self._batches.run(plan, turn, gates, context)
             else:
                 plan = self._manager.plan(response.message, response.offered)
-                batch = await self._batches.resume(plan, turn, resumed, context)
+                batch = await self._batches.resume(plan, turn, resumed, gates, context)
                 resumed = None
             turn.failures += batch.failures
             for result in batch.fresh:

@@ -91,12 +91,13 @@ class Turn:
         elapsed_s: float,
         messages: tuple[Message, ...],
     ) -> ChatResponse:
-        """The end of a run for now."""
+        """The end of a run for now; its `response` says what was offered."""
         request = self.request
         state = PausedRun(
             waiting=tuple(waiting),
             messages=messages,
             answer=answer,
+            offered=tuple(tool.name for tool in response.offered),
             results=tuple(results),
             added=self.added,
             rounds=self.rounds,

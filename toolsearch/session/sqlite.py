@@ -9,20 +9,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS sessions (
-    tenant TEXT NOT NULL, session_id TEXT NOT NULL, used_at REAL NOT NULL, choice TEXT,
-    PRIMARY KEY (tenant, session_id)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (used_at);
-CREATE TABLE IF NOT EXISTS discovered (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    tenant TEXT NOT NULL, session_id TEXT NOT NULL, name TEXT NOT NULL,
-    UNIQUE (tenant, session_id, name),
-    FOREIGN KEY (tenant, session_id) REFERENCES sessions ON DELETE CASCADE
-);
-"""
-_BUSY_TIMEOUT_S = 30.0
+from toolsearch.session.database import connected, make_tables, transaction, write_ahead
+
+_TABLES = {
+    "sessions": "(tenant TEXT NOT NULL, session_id TEXT NOT NULL, used_at REAL NOT NULL, choice TEXT, "
+    "PRIMARY KEY (tenant, session_id)) WITHOUT ROWID",
+    "discovered": "(position INTEGER PRIMARY KEY AUTOINCREMENT, "
+    "tenant TEXT NOT NULL, session_id TEXT NOT NULL, name TEXT NOT NULL, "
+    "UNIQUE (tenant, session_id, name), "
+    "FOREIGN KEY (tenant, session_id) REFERENCES sessions ON DELETE CASCADE)",
+}
+_INDEX = "CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (used_at)"
 
 
 class SqliteSessionStore:
@@ -39,6 +36,7 @@ class SqliteSessionStore:
 
         Raises:
             sqlite3.Error: the file cannot be opened or is no database.
+            StoreError: it holds sessions in another form.
             ValueError: `ttl_s` is not more than 0.
         """
         if ttl_s is not None and ttl_s <= 0:
@@ -46,12 +44,16 @@ class SqliteSessionStore:
         self.ttl_s = ttl_s
         self._clock = clock
         self._lock = threading.Lock()
-        self._database = sqlite3.connect(
-            path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-        )
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA foreign_keys = ON")
-        self._database.executescript(_TABLES)
+        self._database = connected(path)
+        try:
+            write_ahead(self._database)
+            self._database.execute("PRAGMA foreign_keys = ON").close()
+            with transaction(self._database) as cursor:
+                make_tables(cursor, path, _TABLES)
+                cursor.execute(_INDEX)
+        except BaseException:
+            self._database.close()
+            raise
 
     def close(self) -> None:
         with self._lock:
@@ -64,37 +66,40 @@ class SqliteSessionStore:
         self.close()
 
     def discovered(self, session_id: str, tenant: str) -> tuple[str, ...]:
-        with self._transaction() as database:
-            self._touch(session_id, tenant)
-            return _names(database, session_id, tenant)
+        with self._transaction() as cursor:
+            cursor.execute(
+                "UPDATE sessions SET used_at = ? WHERE tenant = ? AND session_id = ?",
+                (self._clock(), tenant, session_id),
+            )
+            return _names(cursor, session_id, tenant)
 
     def discover(self, session_id: str, tenant: str, names: Iterable[str]) -> tuple[str, ...]:
-        with self._transaction() as database:
-            self._open(session_id, tenant)
-            known = set(_names(database, session_id, tenant))
+        with self._transaction() as cursor:
+            self._open(cursor, session_id, tenant)
+            known = set(_names(cursor, session_id, tenant))
             new = tuple(name for name in dict.fromkeys(names) if name not in known)
-            database.executemany(
+            cursor.executemany(
                 "INSERT INTO discovered (tenant, session_id, name) VALUES (?, ?, ?)",
                 [(tenant, session_id, name) for name in new],
             )
             return new
 
     def forget(self, session_id: str, tenant: str, names: Collection[str] | None = None) -> None:
-        with self._transaction() as database:
+        with self._transaction() as cursor:
             if names is None:
-                database.execute(
+                cursor.execute(
                     "DELETE FROM sessions WHERE tenant = ? AND session_id = ?", (tenant, session_id)
                 )
                 return
-            database.executemany(
+            cursor.executemany(
                 "DELETE FROM discovered WHERE tenant = ? AND session_id = ? AND name = ?",
                 [(tenant, session_id, name) for name in names],
             )
 
     def settle(self, session_id: str, tenant: str, choice: str) -> str:
-        with self._transaction() as database:
-            self._open(session_id, tenant)
-            settled = database.execute(
+        with self._transaction() as cursor:
+            self._open(cursor, session_id, tenant)
+            settled = cursor.execute(
                 "UPDATE sessions SET choice = coalesce(choice, ?) WHERE tenant = ? AND session_id = ? "
                 "RETURNING choice",
                 (choice, tenant, session_id),
@@ -102,36 +107,23 @@ class SqliteSessionStore:
             return str(settled[0])
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            # Immediate, so that two processes do not both read before either writes.
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                if self.ttl_s is not None:
-                    oldest_kept = self._clock() - self.ttl_s
-                    self._database.execute("DELETE FROM sessions WHERE used_at < ?", (oldest_kept,))
-                yield self._database
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
-            self._database.execute("COMMIT")
+    def _transaction(self) -> Iterator[sqlite3.Cursor]:
+        with self._lock, transaction(self._database) as cursor:
+            if self.ttl_s is not None:
+                oldest_kept = self._clock() - self.ttl_s
+                cursor.execute("DELETE FROM sessions WHERE used_at < ?", (oldest_kept,))
+            yield cursor
 
-    def _open(self, session_id: str, tenant: str) -> None:
-        self._database.execute(
+    def _open(self, cursor: sqlite3.Cursor, session_id: str, tenant: str) -> None:
+        cursor.execute(
             "INSERT INTO sessions (tenant, session_id, used_at) VALUES (?, ?, ?) "
             "ON CONFLICT DO UPDATE SET used_at = excluded.used_at",
             (tenant, session_id, self._clock()),
         )
 
-    def _touch(self, session_id: str, tenant: str) -> None:
-        self._database.execute(
-            "UPDATE sessions SET used_at = ? WHERE tenant = ? AND session_id = ?",
-            (self._clock(), tenant, session_id),
-        )
 
-
-def _names(database: sqlite3.Connection, session_id: str, tenant: str) -> tuple[str, ...]:
-    rows = database.execute(
+def _names(cursor: sqlite3.Cursor, session_id: str, tenant: str) -> tuple[str, ...]:
+    rows = cursor.execute(
         "SELECT name FROM discovered WHERE tenant = ? AND session_id = ? ORDER BY position",
         (tenant, session_id),
     )

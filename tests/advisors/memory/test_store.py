@@ -84,6 +84,19 @@ def test_an_append_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert store.messages("s", "") == ()
 
 
+def test_a_message_nested_too_deeply_for_fast_reading_is_read_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.sqlite"
+    deep: object = 1
+    for _ in range(240):
+        deep = [deep]
+    messages = (UserMessage.of("a"), ToolMessage(call_id="c", name="t", structured=deep))
+    SqliteConversationStore(path).append("s", "", messages)
+    store = SqliteConversationStore(path)
+    assert store.messages("s", "") == messages
+    assert store.replace_head("s", "", messages[:1], ())
+    assert store.messages("s", "") == messages[1:]
+
+
 def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to be read as the header of one" * 20)
