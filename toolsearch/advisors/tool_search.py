@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, Unpack
 
 from toolsearch.advisors.base import TOOL_SEARCH
 from toolsearch.advisors.chain import AdvisorChain, closing
+from toolsearch.advisors.paused import OFFERED
 from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatEvent, ChatRequest, RoundFinished, RunFinished
 from toolsearch.checks import check_choice
@@ -128,7 +129,7 @@ class ToolSearchAdvisor:
             filters=_filters(request),
             messages=request.messages,
             own=request.tools,
-            wanted=tuple({request.tool_choice} - _CHOICES),
+            wanted=(*context.get(OFFERED, ()), *({request.tool_choice} - _CHOICES)),
         )
 
 
