@@ -9,9 +9,13 @@ from benchmarks.data import REPOSITORY
 from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.embedders.cache import CachedEmbedder
+from toolsearch.embedders.load import load_embedder
 from toolsearch.exceptions import EvaluationError
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {"bundled": BundledEmbedder}
+EMBEDDERS: dict[str, Callable[[], Embedder]] = {
+    "bundled": BundledEmbedder,
+    "minilm": lambda: load_embedder("minilm"),
+}
 
 VECTORS = REPOSITORY / ".cache" / "benchmarks" / "vectors.sqlite"
 
@@ -34,6 +38,25 @@ class RememberingEmbedder:
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self._queries.embed_documents(texts)
+
+    def reads(self, text: str) -> float:
+        return self._inner.reads(text)
+
+
+class DocumentsRemembered:
+    """An embedder that asks another one for each document once, and for a query each time: for times."""
+
+    def __init__(self, inner: Embedder, path: Path = VECTORS) -> None:
+        self._inner = inner
+        self._documents = CachedEmbedder(inner, path)
+        self.id = inner.id
+        self.dim = inner.dim
+
+    def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        return self._documents.embed_documents(texts, progress=progress)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._inner.embed_queries(texts)
 
     def reads(self, text: str) -> float:
         return self._inner.reads(text)

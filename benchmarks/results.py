@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.data import BENCH_PREFIX
@@ -66,7 +66,7 @@ def over_sets(reports: Reports) -> JsonObject:
     }
 
 
-def against(reference: Reports, other: Reports) -> JsonObject:
+def against(reference: Reports, other: Reports, measures: Sequence[str] = COMPARED) -> JsonObject:
     """`reference` minus `other` with paired 95 % intervals, over the bench sets and on each data set.
 
     Only queries that both answered count, and only data sets that both have.
@@ -74,7 +74,7 @@ def against(reference: Reports, other: Reports) -> JsonObject:
     shared = [name for name in reference if name in other]
     sets = [name for name in shared if name.startswith(BENCH_PREFIX)]
     result: JsonObject = {"datasets": {name: {} for name in shared}}
-    for measure in COMPARED:
+    for measure in measures:
         columns = {name: _differences(reference[name], other[name], measure) for name in shared}
         if sets:
             result.setdefault("over_sets", {})[measure] = _bounds(

@@ -1,0 +1,159 @@
+"""The part of the report on the tool searches of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.data import BENCH_PREFIX
+from benchmarks.markdown import machine_line, prose, table
+from benchmarks.results import REFERENCE
+from toolsearch.tools import JsonObject
+
+TITLES = {
+    "hit_rate@1": "hit rate@1",
+    "recall@5": "recall@5",
+    "completeness@5": "completeness@5",
+    "ndcg@10": "NDCG@10",
+}
+BY_SET = ("ndcg@10", "hit_rate@1")
+
+
+def peers_section(peers: JsonObject) -> Iterator[str]:
+    """Its lines, from what benchmarks/peers measured."""
+    run = [row for row in peers["retrievers"] if row["status"] == "run"]
+    yield "## Other tool searches"
+    yield ""
+    yield from prose(
+        "Each as installed from the registry, in an environment of its own, over the same catalogs and asked "
+        f"the same queries: of each set at most {peers['queries_per_set']} that have relevant tools, drawn "
+        f"with seed {peers['seed']}. Each is used through its own public search with its own text of a tool, "
+        f"words and fusion; it is asked for {peers['k']} tools, and what it does not return counts as not "
+        "found. Tools have the names that a host of several servers shows: `server__name`. A peer that "
+        "carries no encoder is given plain all-MiniLM-L6-v2, the int8 one of the plain baselines, without a "
+        "prompt."
+    )
+    yield from prose(
+        f"Measured on: {machine_line(peers['machine'])}, by `{peers['command']}`. Times are those of the "
+        "processor for one search, the embedding of the query included: the wall times, also in the JSON, "
+        f"are those of a machine that did other work too (load {peers['machine']['load']})."
+    )
+    yield from _means(peers, run)
+    yield from _wins(peers, run)
+    for measure in BY_SET:
+        yield from _by_set(peers, run, measure)
+    yield "![NDCG@10 of each tool search, set by set](images/peers.png)"
+    yield ""
+    yield from _usage(peers["retrievers"])
+
+
+def order_of_sets(peers: JsonObject) -> list[str]:
+    """The sets with queries of others first, both sorted."""
+    return sorted(peers["sets"], key=lambda name: (not name.startswith(BENCH_PREFIX), name))
+
+
+def title_of(row: JsonObject) -> str:
+    """What tables and plots call a retriever."""
+    return "ours, default" if row["name"] == REFERENCE else str(row["title"])
+
+
+def _means(peers: JsonObject, run: Sequence[JsonObject]) -> Iterator[str]:
+    rows = [row for row in run if row["over_sets"]]
+    if not rows:
+        return
+    largest = max(peers["sets"], key=lambda name: peers["sets"][name]["tools"])
+    yield from prose(
+        f"Means over {len(rows[0]['over_sets']['sets'])} sets of tools, each with the same weight; CPU ms "
+        f"are the median of the sets' medians, and the median over the {peers['sets'][largest]['tools']:,} "
+        f"tools of {largest.removeprefix(BENCH_PREFIX)}:"
+    )
+    columns = [*TITLES.values(), "NDCG@10 of default minus this", "CPU ms", "CPU ms, largest set"]
+    yield from table(
+        ["tool search", *columns],
+        (
+            [
+                f"**{title_of(row)}**" if row["name"] == REFERENCE else title_of(row),
+                *(_bounded(row["over_sets"], measure) for measure in TITLES),
+                _difference(row),
+                f"{_median([d['query_cpu_ms_p50'] for d in row['datasets'].values()]):.1f}",
+                f"{row['datasets'][largest]['query_cpu_ms_p50']:.1f}",
+            ]
+            for row in rows
+        ),
+    )
+    for row in peers["retrievers"]:
+        if row["status"] != "run":
+            yield f"| {title_of(row)} | not run: {row['reason']} |{' |' * (len(columns) - 1)}"
+    yield ""
+
+
+def _wins(peers: JsonObject, run: Sequence[JsonObject]) -> Iterator[str]:
+    """Where the default is ahead of every peer, and by whom it is not."""
+    reference = next((row for row in run if row["name"] == REFERENCE), None)
+    others = [row for row in run if not row["ours"]]
+    if reference is None or not others:
+        return
+    for measure in BY_SET:
+        behind = []
+        for name in order_of_sets(peers):
+            best = max(others, key=lambda row, name=name: row["datasets"][name][measure])  # type: ignore[misc]
+            if best["datasets"][name][measure] >= reference["datasets"][name][measure]:
+                mean, low, high = best[f"{REFERENCE}_minus_this"]["datasets"][name][measure]
+                behind.append(
+                    f"{name.removeprefix(BENCH_PREFIX) if name.startswith(BENCH_PREFIX) else name} "
+                    f"({title_of(best)}: {mean:+.3f} [{low:+.3f}, {high:+.3f}])"
+                )
+        total = len(peers["sets"])
+        text = (
+            f"{TITLES[measure]}: the default is ahead of every peer on {total - len(behind)} of {total} sets"
+        )
+        yield from prose(f"{text}; not on {'; '.join(behind)}." if behind else f"{text}.")
+
+
+def _by_set(peers: JsonObject, run: Sequence[JsonObject], measure: str) -> Iterator[str]:
+    yield f"{TITLES[measure]}, set by set:"
+    yield ""
+    rows = []
+    for name in order_of_sets(peers):
+        about = peers["sets"][name]
+        values = [row["datasets"][name][measure] for row in run]
+        best = max(values)
+        shown = name.removeprefix(BENCH_PREFIX) if name.startswith(BENCH_PREFIX) else f"{name} (package)"
+        rows.append(
+            [
+                "demo" if name == "demo" else shown,
+                f"{about['tools']:,}",
+                f"{about['queries']:,} of {about['of']:,}",
+                *(f"**{value:.3f}**" if value == best else f"{value:.3f}" for value in values),
+            ]
+        )
+    yield from table(["set", "tools", "queries", *map(title_of, run)], rows)
+    yield ""
+
+
+def _usage(rows: Sequence[JsonObject]) -> Iterator[str]:
+    yield "How each is used:"
+    yield ""
+    for row in rows:
+        if row["ours"]:
+            continue
+        versions = row.get("versions", {})
+        release = ", ".join(f"{package} {version}" for package, version in versions.items())
+        encoder = "; with MiniLM" if row["embedder"] else ""
+        yield f"- {row['title']}{f' ({release})' if release else ''}: {row['usage']}{encoder}"
+    yield ""
+
+
+def _bounded(row: JsonObject, measure: str) -> str:
+    low, high = row["ci95"][measure]
+    return f"{row[measure]:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _difference(row: JsonObject) -> str:
+    compared = row.get(f"{REFERENCE}_minus_this", {}).get("over_sets", {}).get("ndcg@10")
+    return "" if compared is None else "{:+.3f} [{:+.3f}, {:+.3f}]".format(*compared)
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
