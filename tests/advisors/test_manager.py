@@ -3,6 +3,7 @@
 import asyncio
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from tests.clock import Clock, run_by
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
 from toolsearch.advisors.manager import CALL_TIMEOUT_S, ToolBatch, ToolCallingManager
-from toolsearch.exceptions import DefinitionError, ToolRetry, ToolTimeoutError
+from toolsearch.exceptions import DefinitionError, ToolFailed, ToolRetry, ToolTimeoutError
 from toolsearch.functions import tool
-from toolsearch.messages import AssistantMessage, TextPart, ToolCall, ToolResult, UserMessage
+from toolsearch.messages import MESSAGES, AssistantMessage, TextPart, ToolCall, ToolResult, UserMessage
 from toolsearch.testing import tool_call
 from toolsearch.tools import JsonObject, Tool, ToolContext
 
@@ -135,15 +136,58 @@ def test_tools_are_given_the_context_with_the_id_of_their_call() -> None:
 
 def test_what_a_tool_returns_becomes_the_result() -> None:
     async def find(arguments: JsonObject, context: ToolContext) -> Any:
-        return ToolResult((TextPart(text="2 tools"),), structured={"n": 2}, discovered=("a", "b"))
+        return ToolResult((TextPart(text="2 tools"),), structured={"n": 2})
 
     async def plain(arguments: JsonObject, context: ToolContext) -> Any:
         return {"x": 1}
 
     tools = (Tool(raw_name="find", call=find), Tool(raw_name="plain", call=plain))
     found, dictionary = run(tool_call("find", id="1"), tool_call("plain", id="2"), tools=tools).results
-    assert (found.text, found.structured, found.discovered) == ("2 tools", {"n": 2}, ("a", "b"))
+    assert (found.text, found.structured) == ("2 tools", {"n": 2})
     assert dictionary.text.replace(" ", "") == '{"x":1}'
+
+
+@pytest.mark.parametrize(("name", "known"), [("tool_search", ("wipe_disk",)), ("weather", ())])
+def test_only_a_built_in_tool_makes_others_known(name: str, known: tuple[str, ...]) -> None:
+    """What a result makes known is loaded, and sent to some providers in the place of its text."""
+
+    async def answer(arguments: JsonObject, context: ToolContext) -> Any:
+        return ToolResult((TextPart(text="Sunny."),), discovered=("wipe_disk",))
+
+    (result,) = run(tool_call(name), tools=(Tool(raw_name=name, call=answer),)).results
+    assert (result.text, result.discovered) == ("Sunny.", known)
+
+
+@pytest.mark.parametrize("failing", [None, ToolFailed, ValueError, OSError])
+@pytest.mark.parametrize("structured", [object(), {"b": b"\xff"}, {"t": "\ud800"}, None])
+def test_whatever_a_tool_gives_or_raises_can_be_written(
+    failing: type[Exception] | None, structured: object
+) -> None:
+    """(E21)"""
+
+    async def odd(arguments: JsonObject, context: ToolContext) -> Any:
+        if failing is not None:
+            raise failing("bad \ud800 id")
+        return ToolResult.text("a\ud800", structured=structured)
+
+    manager = ToolCallingManager(errors=ErrorPolicy(tell=(Exception,)))
+    (result,) = run(tool_call("odd"), tools=(Tool(raw_name="odd", call=odd),), manager=manager).results
+    assert MESSAGES.validate_json(MESSAGES.dump_json((result,))) == (result,)
+    assert result.is_error == (failing is not None or type(structured) is object)
+
+
+def test_an_error_that_fails_when_it_is_asked_for_its_text_disturbs_no_call() -> None:
+    class MuteError(ValueError):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    @tool
+    async def mute() -> None:
+        """Fails without words."""
+        raise MuteError
+
+    batch = run(tool_call("mute", id="1"), tool_call("double", {"x": 2}, id="2"), tools=(mute, double))
+    assert [each.text for each in batch.results] == ["Tool 'mute' failed: MuteError", "4"]
 
 
 def test_only_offered_tools_run() -> None:
@@ -232,23 +276,86 @@ def test_bad_arguments_are_never_rethrown() -> None:
     assert run(tool_call("double", {"x": "many"}), manager=manager).results[0].is_error
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), asyncio.CancelledError()])
-def test_what_ends_the_program_or_the_task_is_not_swallowed(error: BaseException) -> None:
-    """(E26)"""
-
+def in_a_thread(error: BaseException) -> Tool:
     @tool
-    async def quit_all() -> None:
-        """Ends everything."""
+    def ends() -> None:
+        """Ends in a thread."""
         raise error
 
+    return ends
+
+
+def in_the_loop(error: BaseException) -> Tool:
+    @tool
+    async def ends() -> None:
+        """Ends in the event loop."""
+        raise error
+
+    return ends
+
+
+@pytest.mark.parametrize("made", [in_a_thread, in_the_loop])
+@pytest.mark.parametrize(
+    "error",
+    [
+        SystemExit(3),
+        GeneratorExit(),
+        asyncio.CancelledError(),
+        BaseException("any"),
+        BaseExceptionGroup("several", [SystemExit(3), ValueError("x")]),
+    ],
+    ids=repr,
+)
+def test_what_a_tool_ends_with_is_a_failure_of_its_call_alone(
+    error: BaseException, made: Callable[[BaseException], Tool]
+) -> None:
+    """Such as a command line that calls `sys.exit`, or a future that somebody else has cancelled."""
+    batch = run(tool_call("ends", id="1"), tool_call("double", {"x": 1}, id="2"), tools=(made(error), double))
+    assert [(each.is_error, each.text) for each in batch.results] == [
+        (True, "Tool 'ends' failed for a reason that cannot be shown. Go on without it, or say so."),
+        (False, "2"),
+    ]
+    (failure,) = batch.failures
+    assert type(error) in {type(failure.error), type(failure.error.__cause__)}
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), BaseExceptionGroup("several", [KeyboardInterrupt()])], ids=repr
+)
+def test_an_interruption_by_the_user_is_not_swallowed(error: BaseException) -> None:
+    """(E26)"""
     manager = ToolCallingManager(errors=ErrorPolicy(tell=(Exception,)))
-    with pytest.raises(type(error)):
+    with pytest.raises((KeyboardInterrupt, BaseExceptionGroup)):
         run(
-            tool_call("quit_all", id="1"),
+            tool_call("ends", id="1"),
             tool_call("double", {"x": 1}, id="2"),
-            tools=(quit_all, double),
+            tools=(in_the_loop(error), double),
             manager=manager,
         )
+
+
+def test_a_call_that_nobody_goes_on_with_is_no_failure() -> None:
+    """Its coroutine is closed when it is collected, by an error that must not be kept."""
+    heard: list[ToolFailure] = []
+
+    async def hang(arguments: JsonObject, context: ToolContext) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    async def abandon() -> None:
+        manager = ToolCallingManager(on_failure=heard.append)
+        answer = AssistantMessage(content=(tool_call("hang"),))
+        running = asyncio.create_task(manager.run(answer, (Tool(raw_name="hang", call=hang),)))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        (each,) = asyncio.all_tasks() - {running, asyncio.current_task()}
+        coroutine = each.get_coro()
+        assert coroutine is not None
+        coroutine.close()
+        each.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(abandon())
+    assert heard == []
 
 
 def test_cancelling_a_run_cancels_its_calls() -> None:

@@ -149,6 +149,59 @@ def test_a_result_stays_as_it_is_but_never_without_content() -> None:
     assert to_result(ToolResult((), structured=1)) == ToolResult((TextPart(text="Done."),), structured=1)
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [*range(170, 255, 5), 254])
+@pytest.mark.parametrize("given", ["plain", "result"])
+def test_what_is_structured_can_be_read_back_however_deeply_it_is_nested(levels: int, given: str) -> None:
+    deep = nested(levels)
+    result = to_result(deep if given == "plain" else ToolResult.text("deep", structured=deep))
+    assert (result.structured == deep) == (levels <= 180)
+    kept = (ToolMessage(call_id="1", name="t", content=result.content, structured=result.structured),)
+    assert MESSAGES.validate_json(MESSAGES.dump_json(kept)) == kept
+
+
+@pytest.mark.parametrize(
+    ("structured", "kept"),
+    [
+        ({"b": b"\xff"}, {"b": "_w=="}),
+        ({"n": math.nan, "at": date(2026, 1, 2)}, {"n": None, "at": "2026-01-02"}),
+        (Order(id=1, at=date(2026, 1, 2)), {"id": 1, "at": "2026-01-02", "weight": None}),
+        ({"t": "a\ud83c\udf78b\ud800"}, {"t": "a🍸b�"}),
+        (np.float32(0.5), 0.5),
+    ],
+)
+def test_what_is_structured_in_a_result_becomes_json(structured: Any, kept: Any) -> None:
+    result = to_result(ToolResult.text("x", structured=structured))
+    assert result == ToolResult.text("x", structured=kept)
+    assert json.loads(json.dumps(result.structured)) == kept
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (TextPart(text="a\ud800"), TextPart(text="a�")),
+        (TextPart(text="\ud83c\udf78"), TextPart(text="🍸")),
+        (ImagePart(url="https://x/\ud800"), ImagePart(url="https://x/�")),
+    ],
+)
+def test_parts_hold_nothing_that_cannot_be_encoded(part: Any, expected: Any) -> None:
+    """(E21)"""
+    for value in (part, [part], ToolResult((part,))):
+        assert to_result(value).content == (expected,)
+
+
+@pytest.mark.parametrize("content", ["text", (None,), ({"text": "x"},)])
+def test_a_result_of_something_else_than_parts_is_refused(content: Any) -> None:
+    with pytest.raises(ToolResultError, match=r"a ToolResult with a \w+ in its content"):
+        to_result(ToolResult(content))
+
+
 class Opaque:
     pass
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from toolsearch.advisors.calls import Plan, PlannedCall, ToolResolver, plan_calls
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
@@ -17,6 +17,7 @@ from toolsearch.functions.results import to_result
 from toolsearch.functions.running import time_limit
 from toolsearch.given import as_tools
 from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
+from toolsearch.naming import RESERVED_NAMES
 from toolsearch.tools import Tool, ToolContext
 
 CALL_TIMEOUT_S = 60.0
@@ -208,11 +209,14 @@ class ToolCallingManager:
             return Outcome(result_message(planned, batch.cut_off.waiting), is_cut=True)
         until = asyncio.timeout_at(None if batch.ends == math.inf else batch.ends)
         timeout_s = self._call_timeout_s if tool.timeout_s is None else tool.timeout_s
+        task = asyncio.current_task()
         try:
             async with until, time_limit(tool.name, timeout_s):
                 value = await call(planned.arguments, replace(batch.context, call_id=planned.call.id))
-            return Outcome(result_message(planned, to_result(value, tool=tool.name)))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is the policy's to judge
+            return Outcome(result_message(planned, value))
+        except BaseException as error:
+            if _ends_the_run(error, task):
+                raise
             if until.expired():
                 return Outcome(result_message(planned, batch.cut_off.running), is_cut=True)
             failure = ToolFailure(planned.call, error)
@@ -240,17 +244,44 @@ def failures_of(outcomes: Iterable[Outcome]) -> tuple[ToolFailure, ...]:
     return tuple(outcome.failure for outcome in outcomes if outcome.failure is not None)
 
 
-def _nothing_ran(error: Exception) -> bool:
+def _nothing_ran(error: BaseException) -> bool:
     return isinstance(error, ToolArgumentsError)
 
 
-def result_message(planned: PlannedCall, result: ToolResult) -> ToolMessage:
-    """The result as it goes into the conversation."""
+def _ends_the_run(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
+    """Whether this is about the `task` or the program, rather than a failure of the tool that runs in it."""
+    match error:
+        case asyncio.CancelledError():
+            return task is not None and task.cancelling() > 0
+        case GeneratorExit():
+            # A coroutine that nobody goes on with is closed, which is not done by its task.
+            return task is not _current_task()
+        case BaseExceptionGroup():
+            return error.subgroup(KeyboardInterrupt) is not None
+        case _:
+            return isinstance(error, KeyboardInterrupt)
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def result_message(planned: PlannedCall, value: Any) -> ToolMessage:
+    """What a tool gave, as it goes into the conversation; only built-in tools make others known.
+
+    Raises:
+        ToolResultError: as `to_result`.
+    """
+    result = to_result(value, tool=planned.call.name)
+    is_built_in = planned.tool is not None and planned.tool.name in RESERVED_NAMES
     return ToolMessage(
         call_id=planned.call.id,
         name=planned.call.name,
         content=result.content,
         is_error=result.is_error,
-        discovered=result.discovered,
+        discovered=result.discovered if is_built_in else (),
         structured=result.structured,
     )

@@ -81,9 +81,9 @@ async def in_thread(call: Callable[[], T]) -> T:
             return
         if error is None:
             outcome.set_result(value)
-        elif isinstance(error, StopIteration):
-            # A future refuses it: awaiting it would end the wrong iteration.
-            stopped = RuntimeError("the function raised StopIteration")
+        elif isinstance(error, StopIteration | GeneratorExit):
+            # A future that is awaited would end the coroutines around it by these.
+            stopped = RuntimeError(f"the function raised {type(error).__name__}")
             stopped.__cause__ = error
             outcome.set_exception(stopped)
         else:
