@@ -12,13 +12,11 @@ from toolsearch.chat.arguments import as_object, compact, normal_text
 from toolsearch.chat.base import ChatRequest, ChatResponse, FinishReason, ToolChoice, Usage
 from toolsearch.chat.call_ids import wire_id
 from toolsearch.chat.content import images_of, plain_text
-from toolsearch.chat.http import EndpointSettings
-from toolsearch.chat.model import HttpChatModel
-from toolsearch.chat.native import offer_of
+from toolsearch.chat.model import HttpChatModel, ModelSettings
+from toolsearch.chat.native import offer_of, open_records
 from toolsearch.chat.pieces import joined
 from toolsearch.chat.service import Service, count
-from toolsearch.chat.validate import ANTHROPIC, check_native, validate
-from toolsearch.formats import write_tools
+from toolsearch.chat.validate import ANTHROPIC, check_native
 from toolsearch.messages import (
     AssistantMessage,
     AssistantPart,
@@ -31,7 +29,7 @@ from toolsearch.messages import (
     ToolMessage,
     UserMessage,
 )
-from toolsearch.tools import JsonObject, Tool
+from toolsearch.tools import JsonObject
 
 MAX_TOKENS = 8192
 """Of an answer, where the request does not say; the provider wants a number."""
@@ -69,9 +67,6 @@ _FINISH_REASONS: Mapping[str, FinishReason] = {
 class AnthropicChatModel(HttpChatModel):
     """A model behind ``POST {base_url}/v1/messages``. Safe to use from several tasks.
 
-    The key is `api_key`, or the environment variable ``TOOLSEARCH_CHAT_API_KEY``, or before that
-    ``ANTHROPIC_API_KEY`` for api.anthropic.com alone; it appears in no message.
-
     With `ChatRequest.native` every tool is declared once, the deferred ones with ``defer_loading`` and
     after all others, so the declarations stay the same bytes while tools are discovered; a result that
     discovers tools is sent as references to them. A discovered tool that no result refers to any more is
@@ -81,37 +76,22 @@ class AnthropicChatModel(HttpChatModel):
     System messages go out in one place, before all others.
     """
 
+    form = ANTHROPIC
+
     def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        native_search: bool | None = None,
-        **settings: Unpack[EndpointSettings],
+        self, model: str, *, native_search: bool | None = None, **settings: Unpack[ModelSettings]
     ) -> None:
-        """Sends nothing yet.
+        """Sends nothing yet; other arguments, and what it raises, are those of `HttpChatModel`.
+
+        A `base_url` is without ``/v1``. An option is such as ``{"thinking": {"type": "adaptive"}}``, or to have
+        prompts cached ``{"cache_control": {"type": "ephemeral"}}``; a header is such as ``anthropic-beta``.
 
         Args:
-            model: Its name at the provider.
-            base_url: Of another server that speaks the form, without ``/v1``; None is Anthropic.
-            api_key: None takes it from the environment.
-            options: More fields of each request body, such as ``{"thinking": {"type": "adaptive"}}`` or, to
-                have prompts cached, ``{"cache_control": {"type": "ephemeral"}}``; None takes a field out.
-            headers: More headers of each request, such as ``anthropic-beta``.
             native_search: Whether the model knows tool references; None goes by its name.
-            settings: Of the connection: `retries`, `timeout_s`, `transport`, `sleep`, `clock`, `random`.
-
-        Raises:
-            ValueError: `base_url` is no http or https URL.
         """
-        endpoint = _SERVICE.connect(model, base_url, api_key, headers, settings)
         if native_search is None:
             native_search = model.startswith("claude-") and not model.startswith(_WITHOUT_SEARCH)
-        super().__init__(endpoint, native_search=native_search, options=options)
-        self._model = model
+        super().__init__(_SERVICE, model, native_search=native_search, **settings)
 
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
         check_native(self.id, request)
@@ -132,9 +112,6 @@ class AnthropicChatModel(HttpChatModel):
             **({"stream": True} if stream else {}),
         }
 
-    def _check(self, body: JsonObject) -> None:
-        validate(ANTHROPIC, body, provider=self.id)
-
     def _assembler(self) -> Assembler:
         return Assembler()
 
@@ -147,13 +124,9 @@ class AnthropicChatModel(HttpChatModel):
 
 def _write_tools(request: ChatRequest) -> list[JsonObject]:
     offer = offer_of(request)
-    shown = _records((*offer.shown, *offer.unreferenced))
-    return [*shown, *({**record, "defer_loading": True} for record in _records(offer.deferred))]
-
-
-def _records(tools: Iterable[Tool]) -> Iterable[JsonObject]:
-    for record in write_tools(tools, "anthropic"):
-        yield {key: value for key, value in record.items() if key != "defer_loading"}
+    shown = open_records((*offer.shown, *offer.unreferenced), ANTHROPIC)
+    deferred = open_records(offer.deferred, ANTHROPIC)
+    return [*shown, *({**record, "defer_loading": True} for record in deferred)]
 
 
 def _write_choice(choice: ToolChoice, has_tools: bool) -> JsonObject | None:

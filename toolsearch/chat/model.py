@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, Unpack
 
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RoundFinished, TextDelta
 from toolsearch.chat.call_ids import with_unique_ids
-from toolsearch.chat.http import ChatEndpoint
+from toolsearch.chat.http import EndpointSettings
 from toolsearch.chat.pieces import TextPieces
+from toolsearch.chat.service import Service
+from toolsearch.chat.validate import validate
 from toolsearch.exceptions import ChatModelError, ModelUnreachableError
 from toolsearch.tools import JsonObject
 
@@ -30,19 +32,63 @@ class Assembler(Protocol):
         """The whole answer, once all events are in; None if the stream has broken off."""
 
 
+class ModelSettings(EndpointSettings, total=False):
+    """What every chat model over HTTP takes beside its name: the arguments of `HttpChatModel`."""
+
+    base_url: str | None
+    api_key: str | None
+    options: Mapping[str, Any] | None
+    headers: Mapping[str, str] | None
+
+
 class HttpChatModel(ABC):
-    """A chat model over HTTP; one instance serves any number of tasks."""
+    """A chat model over HTTP; one instance serves any number of tasks.
+
+    The key is `api_key`, or the environment variable ``TOOLSEARCH_CHAT_API_KEY``, or before that the
+    provider's own variable, for the provider's own host alone; it appears in no message.
+    """
+
+    form: ClassVar[str]
+    """Of its requests, as `validate` knows it."""
 
     def __init__(
         self,
-        endpoint: ChatEndpoint,
+        service: Service,
+        model: str,
         *,
         native_search: bool,
-        options: Mapping[str, Any] | None,
+        max_tools: int | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        **settings: Unpack[EndpointSettings],
     ) -> None:
-        self.id = endpoint.provider
+        """Sends nothing yet.
+
+        Args:
+            service: The provider whose form the model speaks.
+            model: Its name at the provider.
+            native_search: Whether the model knows the provider's own tool search.
+            max_tools: A request with more is refused before it is sent; None means what the provider itself
+                takes, and no limit for others.
+            base_url: Of another server that speaks the form; None is the provider.
+            api_key: None takes it from the environment.
+            options: More fields of each request body, such as ``{"temperature": 0}``; None takes one out.
+            headers: More headers of each request.
+            settings: Of the connection: `retries`, `timeout_s`, `transport`, `sleep`, `clock`, `random`.
+
+        Raises:
+            ValueError: `base_url` is no http or https URL, or the key or a header cannot be sent.
+        """
+        self._endpoint = service.connect(
+            model, base_url=base_url, api_key=api_key, headers=headers, **settings
+        )
+        self.id = self._endpoint.provider
         self.native_search = native_search
-        self._endpoint = endpoint
+        self._model = model
+        self._is_own = service.is_own(self._endpoint)
+        self._max_tools = max_tools or (service.max_tools if self._is_own else None)
         self._options = dict(options or {})
 
     def __repr__(self) -> str:
@@ -70,7 +116,7 @@ class HttpChatModel(ABC):
         """
         fields = {**self._write(request, stream=stream), **self._options, **request.options}
         body = {key: value for key, value in fields.items() if value is not None}
-        self._check(body)
+        validate(self.form, body, provider=self.id, max_tools=self._max_tools)
         return body
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -138,10 +184,6 @@ class HttpChatModel(ABC):
     @abstractmethod
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
         """The request in the provider's form."""
-
-    @abstractmethod
-    def _check(self, body: JsonObject) -> None:
-        """Raises `ChatRequestError` for what the provider would refuse."""
 
     @abstractmethod
     def _assembler(self) -> Assembler:

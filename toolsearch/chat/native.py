@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from toolsearch.chat.base import ChatRequest
+from toolsearch.formats import write_tools
 from toolsearch.messages import ToolMessage
-from toolsearch.tools import Tool
+from toolsearch.tools import JsonObject, Tool
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,14 @@ class Offer:
     shown: tuple[Tool, ...]
     unreferenced: tuple[Tool, ...]
     deferred: tuple[Tool, ...]
+
+
+def open_records(tools: Iterable[Tool], form: str) -> list[JsonObject]:
+    """Definitions in a provider's form, all visible: without a ``defer_loading`` that they brought along."""
+    return [
+        {key: value for key, value in record.items() if key != "defer_loading"}
+        for record in write_tools(tools, form)
+    ]
 
 
 def offer_of(request: ChatRequest) -> Offer:

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from toolsearch.chat.arguments import as_text, compact
-from toolsearch.chat.base import ChatRequest, ChatResponse, FinishReason, ToolChoice, Usage
+from toolsearch.chat.base import ChatRequest, ChatResponse, FinishReason
 from toolsearch.chat.call_ids import wire_id
 from toolsearch.chat.content import error_text, image_url, images_of, plain_text
-from toolsearch.chat.http import EndpointSettings
-from toolsearch.chat.model import HttpChatModel
+from toolsearch.chat.model import HttpChatModel, ModelSettings
+from toolsearch.chat.native import open_records
+from toolsearch.chat.openai import openai_service, tool_fields, usage_of
 from toolsearch.chat.pieces import CallPieces, joined
-from toolsearch.chat.service import Service, count
-from toolsearch.chat.validate import OPENAI_CHAT, refuse_native, validate
-from toolsearch.formats import write_tools
+from toolsearch.chat.validate import OPENAI_CHAT, refuse_native
 from toolsearch.messages import (
     AssistantMessage,
     AssistantPart,
@@ -30,16 +29,9 @@ from toolsearch.messages import (
     ToolMessage,
     UserMessage,
 )
-from toolsearch.tools import JsonObject, Tool
+from toolsearch.tools import JsonObject
 
-_SERVICE = Service(
-    host="api.openai.com",
-    name="openai",
-    base_url="https://api.openai.com/v1",
-    path="/chat/completions",
-    key_variable="OPENAI_API_KEY",
-)
-_MAX_TOOLS = 128
+_SERVICE = openai_service("/chat/completions")
 _MAX_ID_LENGTH = 40
 # What servers call reasoning that they want back, or at least take back.
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
@@ -54,60 +46,36 @@ _FINISH_REASONS: Mapping[str, FinishReason] = {
 
 
 class OpenAIChatModel(HttpChatModel):
-    """A model behind ``POST {base_url}/chat/completions``. Safe to use from several tasks.
+    """A model behind ``POST {base_url}/chat/completions``. Safe to use from several tasks."""
 
-    The key is sent as a bearer token and appears in no message. It is `api_key`, or the environment
-    variable ``TOOLSEARCH_CHAT_API_KEY``, or before that ``OPENAI_API_KEY`` for api.openai.com alone.
-    """
+    form = OPENAI_CHAT
 
     def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        max_tools: int | None = None,
-        **settings: Unpack[EndpointSettings],
+        self, model: str, *, max_tools: int | None = None, **settings: Unpack[ModelSettings]
     ) -> None:
-        """Sends nothing yet.
+        """Sends nothing yet; the arguments, and what it raises, are those of `HttpChatModel`.
 
-        Args:
-            model: Its name at the provider.
-            base_url: Such as ``http://localhost:11434/v1``; None is OpenAI.
-            api_key: None takes it from the environment.
-            options: More fields of each request body, such as ``{"temperature": 0}``; None takes one out.
-            headers: More headers of each request.
-            max_tools: A request with more is refused before it is sent; None means 128 for OpenAI itself
-                and no limit for others.
-            settings: Of the connection: `retries`, `timeout_s`, `transport`, `sleep`, `clock`, `random`.
-
-        Raises:
-            ValueError: `base_url` is no http or https URL.
+        A `base_url` is such as ``http://localhost:11434/v1``; OpenAI itself takes 128 tools.
         """
-        endpoint = _SERVICE.connect(model, base_url, api_key, headers, settings)
-        super().__init__(endpoint, native_search=False, options=options)
-        own = _SERVICE.is_own(endpoint)
-        self._model = model
-        self._max_tools = max_tools or (_MAX_TOOLS if own else None)
+        super().__init__(_SERVICE, model, native_search=False, max_tools=max_tools, **settings)
         # Only OpenAI's own models refuse the old name, and only they all know the new one.
-        self._max_tokens_field = "max_completion_tokens" if own else "max_tokens"
+        self._max_tokens_field = "max_completion_tokens" if self._is_own else "max_tokens"
         # One server's reasoning means nothing to another.
-        self._opaque = f"openai_chat:{endpoint.url.netloc.decode()}"
+        self._opaque = f"openai_chat:{self._endpoint.url.netloc.decode()}"
 
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
         refuse_native(self.id, request)
         return {
             "model": self._model,
-            **_tool_fields(request.tools, request.tool_choice),
+            **tool_fields(
+                open_records(request.tools, OPENAI_CHAT),
+                request.tool_choice,
+                {"function": {"name": request.tool_choice}},
+            ),
             "messages": list(_write_messages(request.messages, self._opaque)),
             self._max_tokens_field: request.max_tokens,
             **({"stream": True, "stream_options": {"include_usage": True}} if stream else {}),
         }
-
-    def _check(self, body: JsonObject) -> None:
-        validate(OPENAI_CHAT, body, provider=self.id, max_tools=self._max_tools)
 
     def _assembler(self) -> Assembler:
         return Assembler()
@@ -121,20 +89,8 @@ class OpenAIChatModel(HttpChatModel):
             reason = "content_filter"
         elif reason == "stop" and message.tool_calls:
             reason = "tool_calls"
-        return ChatResponse(message, reason, _usage(answer.get("usage")), str(answer.get("model") or ""))
-
-
-def _tool_fields(tools: Sequence[Tool], choice: ToolChoice) -> JsonObject:
-    records = [
-        {key: value for key, value in record.items() if key != "defer_loading"}
-        for record in write_tools(tools, "openai_chat")
-    ]
-    fields: JsonObject = {"tools": records} if records else {}
-    if choice == "required" or (choice == "none" and tools):
-        fields["tool_choice"] = choice
-    elif choice not in {"auto", "none"}:
-        fields["tool_choice"] = {"type": "function", "function": {"name": choice}}
-    return fields
+        usage = usage_of(answer.get("usage"), sent="prompt", received="completion")
+        return ChatResponse(message, reason, usage, str(answer.get("model") or ""))
 
 
 def _write_messages(messages: Iterable[Message], opaque: str) -> Iterable[JsonObject]:
@@ -211,16 +167,6 @@ def _text_of(content: Any) -> str:
     if isinstance(content, list):
         return "".join(part.get("text") or "" for part in content if part.get("type") == "text")
     return content or ""
-
-
-def _usage(usage: Any) -> Usage:
-    usage = usage or {}
-    details = usage.get("prompt_tokens_details") or {}
-    return Usage(
-        input_tokens=count(usage.get("prompt_tokens")),
-        output_tokens=count(usage.get("completion_tokens")),
-        cached_tokens=count(details.get("cached_tokens")),
-    )
 
 
 class Assembler:

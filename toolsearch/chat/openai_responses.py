@@ -6,20 +6,18 @@ Source: the types of openai-python 3.57, ``openai/types/responses``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Unpack
 
 from toolsearch.chat.arguments import as_object, as_text, compact
-from toolsearch.chat.base import ChatRequest, ChatResponse, FinishReason, Usage
+from toolsearch.chat.base import ChatRequest, ChatResponse, FinishReason
 from toolsearch.chat.call_ids import wire_id
 from toolsearch.chat.content import error_text, image_url, images_of, plain_text
-from toolsearch.chat.http import EndpointSettings
-from toolsearch.chat.model import HttpChatModel
-from toolsearch.chat.native import offer_of
+from toolsearch.chat.model import HttpChatModel, ModelSettings
+from toolsearch.chat.native import offer_of, open_records
+from toolsearch.chat.openai import openai_service, tool_fields, usage_of
 from toolsearch.chat.pieces import joined
-from toolsearch.chat.service import Service, count
-from toolsearch.chat.validate import OPENAI_RESPONSES, check_native, validate
-from toolsearch.formats import write_tools
+from toolsearch.chat.validate import OPENAI_RESPONSES, check_native
 from toolsearch.messages import (
     AssistantMessage,
     AssistantPart,
@@ -33,14 +31,7 @@ from toolsearch.messages import (
 )
 from toolsearch.tools import JsonObject, Tool
 
-_SERVICE = Service(
-    host="api.openai.com",
-    name="openai",
-    base_url="https://api.openai.com/v1",
-    path="/responses",
-    key_variable="OPENAI_API_KEY",
-)
-_MAX_TOOLS = 128
+_SERVICE = openai_service("/responses")
 _MAX_ID_LENGTH = 64
 _OPAQUE = "openai_responses"
 _FIRST_WITH_SEARCH = (5, 4)
@@ -50,49 +41,33 @@ class OpenAIResponsesModel(HttpChatModel):
     """A model behind ``POST {base_url}/responses``. Safe to use from several tasks.
 
     The whole conversation goes out with each request and nothing is stored at the provider, unless the
-    option ``store`` says so; reasoning comes back encrypted and is sent back. The key is taken as by
-    `OpenAIChatModel`.
+    option ``store`` says so; reasoning comes back encrypted and is sent back.
 
     With `ChatRequest.native` the search tool is declared as ``tool_search`` that the client executes, and
     deferred tools are not declared at all: the results of searches bring their definitions. A discovered
     tool that no result of the conversation brings any more comes with ``additional_tools``.
     """
 
+    form = OPENAI_RESPONSES
+
     def __init__(
         self,
         model: str,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
         native_search: bool | None = None,
         max_tools: int | None = None,
-        **settings: Unpack[EndpointSettings],
+        **settings: Unpack[ModelSettings],
     ) -> None:
-        """Sends nothing yet.
+        """Sends nothing yet; other arguments, and what it raises, are those of `HttpChatModel`.
+
+        An option is such as ``{"reasoning": {"effort": "low"}}``; OpenAI itself takes 128 tools.
 
         Args:
-            model: Its name at the provider.
-            base_url: Of another server that speaks the form; None is OpenAI.
-            api_key: None takes it from the environment.
-            options: More fields of each request body, such as ``{"reasoning": {"effort": "low"}}``; None
-                takes one out.
-            headers: More headers of each request.
             native_search: Whether the model knows ``tool_search``; None goes by its name: from gpt-5.4 on.
-            max_tools: A request with more is refused before it is sent; None means 128 for OpenAI itself
-                and no limit for others.
-            settings: Of the connection: `retries`, `timeout_s`, `transport`, `sleep`, `clock`, `random`.
-
-        Raises:
-            ValueError: `base_url` is no http or https URL.
         """
-        endpoint = _SERVICE.connect(model, base_url, api_key, headers, settings)
         if native_search is None:
             native_search = _knows_search(model)
-        super().__init__(endpoint, native_search=native_search, options=options)
-        self._model = model
-        self._max_tools = max_tools or (_MAX_TOOLS if _SERVICE.is_own(endpoint) else None)
+        super().__init__(_SERVICE, model, native_search=native_search, max_tools=max_tools, **settings)
 
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
         check_native(self.id, request)
@@ -105,9 +80,6 @@ class OpenAIResponsesModel(HttpChatModel):
             **({"stream": True} if stream else {}),
         }
 
-    def _check(self, body: JsonObject) -> None:
-        validate(OPENAI_RESPONSES, body, provider=self.id, max_tools=self._max_tools)
-
     def _assembler(self) -> Assembler:
         return Assembler()
 
@@ -118,7 +90,7 @@ class OpenAIResponsesModel(HttpChatModel):
         return ChatResponse(
             message,
             _finish_reason(answer, message),
-            _usage(answer.get("usage")),
+            usage_of(answer.get("usage"), sent="input", received="output"),
             str(answer.get("model") or ""),
         )
 
@@ -134,21 +106,12 @@ def _tool_fields(request: ChatRequest) -> JsonObject:
         _search_record(record) if record["name"] == search_tool else record
         for record in _records(offer_of(request).shown)
     ]
-    fields: JsonObject = {"tools": records} if records else {}
-    choice = request.tool_choice
-    if choice == "required" or (choice == "none" and records):
-        fields["tool_choice"] = choice
-    elif choice not in {"auto", "none"}:
-        fields["tool_choice"] = {"type": "function", "name": choice}
-    return fields
+    return tool_fields(records, request.tool_choice, {"name": request.tool_choice})
 
 
 def _records(tools: Sequence[Tool]) -> list[JsonObject]:
     """Definitions with the schema as it is: left unsaid, the provider would make every property required."""
-    return [
-        {"strict": False, **{key: value for key, value in record.items() if key != "defer_loading"}}
-        for record in write_tools(tools, "openai_responses")
-    ]
+    return [{"strict": False, **record} for record in open_records(tools, OPENAI_RESPONSES)]
 
 
 def _search_record(record: JsonObject) -> JsonObject:
@@ -290,16 +253,6 @@ def _finish_reason(answer: JsonObject, message: AssistantMessage) -> FinishReaso
     if refused:
         return "content_filter"
     return "tool_calls" if message.tool_calls else "stop"
-
-
-def _usage(usage: Any) -> Usage:
-    usage = usage or {}
-    details = usage.get("input_tokens_details") or {}
-    return Usage(
-        input_tokens=count(usage.get("input_tokens")),
-        output_tokens=count(usage.get("output_tokens")),
-        cached_tokens=count(details.get("cached_tokens")),
-    )
 
 
 class Assembler:

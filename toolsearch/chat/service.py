@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, Unpack
 
 import httpx
 
@@ -31,6 +31,7 @@ class Service:
         key_variable: The environment variable with the key for `host` alone.
         key_header: The header that carries the key; `key_prefix` stands before it.
         headers: More headers of each request.
+        max_tools: The most that the provider itself takes in a request; None for any number.
     """
 
     host: str
@@ -41,14 +42,16 @@ class Service:
     key_header: str = "Authorization"
     key_prefix: str = "Bearer "
     headers: Mapping[str, str] = field(default_factory=dict)
+    max_tools: int | None = None
 
     def connect(
         self,
         model: str,
+        *,
         base_url: str | None,
         api_key: str | None,
         headers: Mapping[str, str] | None,
-        settings: EndpointSettings,
+        **settings: Unpack[EndpointSettings],
     ) -> ChatEndpoint:
         """The endpoint at `base_url`, named for its host and `model`; None takes the provider's own URL and
         the key from the environment.
