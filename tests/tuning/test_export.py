@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 import torch
 
-from tests.tuning.conftest import TOOLS
+from tests.tuning.tiny import TOOLS
 from toolsearch.embedders.load import load_embedder
 from toolsearch.embedders.tuned import WEIGHTS, EncoderConfig, TunedEmbedder
 from toolsearch.exceptions import EmbedderUnavailableError, TuningError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.tuning.conftest import TOOLS
+from tests.tuning.tiny import TOOLS
 from toolsearch.exceptions import TuningError
 from toolsearch.tuning.encoder import load_encoder
 from toolsearch.tuning.measure import source_ndcg

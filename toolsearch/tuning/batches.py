@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.tuning.pairs import PairSource
+from toolsearch.tuning.pairs import Example, PairSource
 from toolsearch.tuning.settings import TuneSettings
 
 
@@ -40,6 +40,10 @@ def plan_batches(sources: Sequence[PairSource], settings: TuneSettings) -> Itera
     sources = [source for source in sources if len(source)]
     shares = np.array([source.share for source in sources])
     shares /= shares.sum()
+    served: dict[str, set[str]] = defaultdict(set)
+    for source in sources:
+        for example in source.examples:
+            served[example.query].update(source.keys[row] for row in example.relevant)
     decks: list[list[int]] = [[] for _ in sources]
     while True:
         drawn: list[tuple[PairSource, int]] = []
@@ -50,39 +54,30 @@ def plan_batches(sources: Sequence[PairSource], settings: TuneSettings) -> Itera
                 if not decks[number]:
                     decks[number] = rng.permutation(len(source)).tolist()
                 drawn.append((source, decks[number].pop()))
-        yield _assemble(list(dict.fromkeys(drawn_key(*each) for each in drawn)), drawn, settings, rng)
-
-
-def drawn_key(source: PairSource, position: int) -> tuple[str, int]:
-    """Tells apart the examples of a batch."""
-    return source.name, position
+        unique = {(id(source), position): (source, position) for source, position in drawn}
+        examples = [(source, source.examples[position]) for source, position in unique.values()]
+        yield _assemble(examples, served, settings.hard_negatives, rng)
 
 
 def _assemble(
-    unique: list[tuple[str, int]],
-    drawn: list[tuple[PairSource, int]],
-    settings: TuneSettings,
+    examples: Sequence[tuple[PairSource, Example]],
+    served: Mapping[str, set[str]],
+    hard_negatives: int,
     rng: np.random.Generator,
 ) -> Batch:
-    first = {drawn_key(*each): each for each in reversed(drawn)}
-    queries, documents, keys, relevant = [], [], [], []
-    by_query: dict[str, set[str]] = defaultdict(set)
+    queries, documents, keys = [], [], []
     extra: list[tuple[str, str]] = []
-    for each in unique:
-        source, position = first[each]
-        example = source.examples[position]
+    for source, example in examples:
         row = example.positives[int(rng.integers(len(example.positives)))]
         queries.append(example.query)
         documents.append(example.text or source.documents[row])
         keys.append(source.keys[row])
-        by_query[example.query] |= {source.keys[i] for i in example.relevant}
-        relevant.append(by_query[example.query])
-        n_hard = min(settings.hard_negatives, len(example.hard))
+        n_hard = min(hard_negatives, len(example.hard))
         for i in rng.choice(len(example.hard), n_hard, replace=False) if n_hard else ():
             hard = example.hard[int(i)]
             extra.append((source.keys[hard], source.documents[hard]))
     keys += [key for key, _ in extra]
-    counts = np.array([[key not in served for key in keys] for served in relevant], dtype=bool)
+    counts = np.array([[key not in served[query] for key in keys] for query in queries], dtype=bool)
     counts[np.arange(len(queries)), np.arange(len(queries))] = True
     texts = (*documents, *(text for _, text in extra))
     return Batch(tuple(queries), texts, counts)

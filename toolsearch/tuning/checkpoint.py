@@ -26,10 +26,12 @@ class Checkpoint:
 
     Attributes:
         mark: What was trained on and how; another mark cannot go on from here.
+        steps: Planned in all.
         ndcg: (step, NDCG@10 on the held-out sources).
     """
 
     mark: str
+    steps: int = 0
     step: int = 0
     best_step: int = 0
     ndcg: list[tuple[int, float]] = field(default_factory=list)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+from toolsearch.index.text import tokenize
 from toolsearch.naming import split_words
 from toolsearch.tools import Tool
-from toolsearch.tuning.pairs import text_key, words_of
 
 SAME_SHARE = 0.8
 """Share of the words of two descriptions, of all that either has, from which they count as the same."""
 _OPENING_WORDS = 6
+_CHARACTERS = 2000
 # Each tool is held against so many before it in a block: enough for versions and mirrors of one tool.
 _LARGEST_BLOCK = 24
 
@@ -35,20 +37,30 @@ def duplicate_keys(tools: Sequence[Tool], groups: Iterable[Sequence[int]] = ()) 
         low, high = sorted((find(a), find(b)))
         parents[high] = low
 
-    keys = [text_key(tool) for tool in tools]
+    keys = [_text_key(tool) for tool in tools]
     for group in groups:
         for row in group[1:]:
             join(group[0], row)
     for block in _blocks(keys).values():
         for row in block[1:]:
             join(block[0], row)
-    words = [words_of(f"{tool.raw_name}\n{tool.description}"[:2000]) for tool in tools]
+    words = [frozenset(_tokens(tool)) for tool in tools]
     for alike in (_names(tools), _openings(tools)):
         for block in _blocks(alike).values():
             for a, b in combinations(block[:_LARGEST_BLOCK], 2):
                 if find(a) != find(b) and _overlap(words[a], words[b]) >= SAME_SHARE:
                     join(a, b)
     return tuple(keys[find(row)] for row in range(len(tools)))
+
+
+def _tokens(tool: Tool) -> list[str]:
+    return tokenize(f"{tool.raw_name}\n{tool.description}"[:_CHARACTERS])
+
+
+def _text_key(tool: Tool) -> str:
+    """Equal for tools of equal name and description, whatever their source; 16 hex digits."""
+    plain = " ".join(_tokens(tool))
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from toolsearch.document import render_document
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
-from toolsearch.index.text import tokenize
 from toolsearch.tools import Tool
+from toolsearch.tuning.duplicates import duplicate_keys
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,6 @@ def tool_source(
     name: str, tools: Sequence[Tool], *, groups: Iterable[Sequence[int]] = (), weight: float = 1.0
 ) -> PairSource:
     """The tools as a source without examples; row i is ``tools[i]``, `groups` are rows of near-duplicates."""
-    from toolsearch.tuning.duplicates import duplicate_keys
-
     return PairSource(
         name=name,
         documents=tuple(map(render_document, tools)),
@@ -110,17 +107,6 @@ def mix(*parts: tuple[Sequence[PairSource], float]) -> list[PairSource]:
         whole = sum(source.share for source in sources)
         mixed += [source.weighted(source.weight * share / whole) for source in sources if whole]
     return mixed
-
-
-def words_of(text: str) -> frozenset[str]:
-    """The tokens of a text, as the lexical index reads it."""
-    return frozenset(tokenize(text))
-
-
-def text_key(tool: Tool) -> str:
-    """Equal for tools of equal name and description, whatever their source; 16 hex digits."""
-    plain = " ".join(tokenize(f"{tool.raw_name}\n{tool.description}"[:2000]))
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _example(query: BenchQuery, row_of: dict[str, int]) -> Example:

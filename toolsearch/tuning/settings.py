@@ -14,6 +14,8 @@ class TuneSettings:
 
     Attributes:
         steps: Optimizer steps.
+        minutes: Fewer steps are planned where `steps` would take longer, by the time of the first ones; the
+            same weights then need the same number of steps.
         seed: Of the first weights, of the batches and of dropout.
         rank: Of the adapters; 0 trains the weights of the chosen layers themselves.
         alpha: Adapters are scaled by ``alpha / rank``.
@@ -41,6 +43,7 @@ class TuneSettings:
     """
 
     steps: int = 200
+    minutes: float | None = None
     seed: int = 0
     rank: int = 16
     alpha: float = 32.0
@@ -78,6 +81,8 @@ class TuneSettings:
         for name in ("temperature", "teacher_temperature", "learning_rate", "clip", "alpha"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, not above 0.")
+        if self.minutes is not None and not self.minutes > 0:
+            raise ValueError(f"minutes is {self.minutes}, not above 0.")
         if self.batch_pairs < self.batch_sources:
             raise ValueError(f"{self.batch_pairs} pairs do not make {self.batch_sources} draws.")
         if not 0 <= self.distill <= 1:

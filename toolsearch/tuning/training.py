@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
@@ -56,6 +56,7 @@ class Training:
         ndcg: (step, NDCG@10 on the held-out sources), 0 being the untrained encoder.
         losses: Loss of each step.
         state: The trained weights by name.
+        settings: Those of the run, with the steps that were planned.
     """
 
     best_step: int
@@ -64,6 +65,7 @@ class Training:
     losses: tuple[float, ...]
     seconds: float
     state: dict[str, Tensor] = field(repr=False)
+    settings: TuneSettings
 
 
 def train(
@@ -110,46 +112,26 @@ def train(
             dropout=settings.dropout,
         )
     optimizer = torch.optim.AdamW(weights, lr=settings.learning_rate, weight_decay=settings.weight_decay)
-    run = _Run(encoder, settings, weights, optimizer, teacher)
     mark = fingerprint(encoder.sha256, sources, held_out, settings)
-    done = Checkpoint(mark)
-    if resume and folder is not None and (found := read_checkpoint(folder)) is not None:
+    found = read_checkpoint(folder) if resume and folder is not None else None
+    if found is not None:
         if found.mark != mark:
             raise TuningError(f"The checkpoint in {str(folder)!r} is of other data, settings or weights.")
-        done = found
-        load_adapter_state(encoder.model, done.weights)
-        optimizer.load_state_dict(done.optimizer)
-    elif held_out:
+        load_adapter_state(encoder.model, found.weights)
+        optimizer.load_state_dict(found.optimizer)
+    done = found or Checkpoint(mark, settings.steps)
+    if found is None and settings.minutes is not None:
+        run = _Run(encoder, settings, weights, optimizer, teacher)
+        fitting = int(settings.minutes * 60 / run.seconds_a_step(sources))
+        done.steps = max(1, min(settings.steps, fitting))
+    settings = replace(settings, steps=done.steps)
+    if found is None and held_out:
         done.ndcg.append((0, mean_ndcg(encoder, held_out, settings)))
         done.best = adapter_state(encoder.model)
         if progress is not None:
             progress(StepReport(0, settings.steps, math.nan, done.ndcg[0][1], time.monotonic() - begun))
-    batches = islice(plan_batches(sources, settings), done.step, settings.steps)
-    if done.is_over(settings):
-        batches = iter(())
-    for batch in batches:
-        done.losses.append(run.step(batch, done.step))
-        done.step += 1
-        measured = None
-        if held_out and (done.step % settings.evaluate_every == 0 or done.step == settings.steps):
-            measured = mean_ndcg(encoder, held_out, settings)
-            if measured > max(value for _, value in done.ndcg):
-                done.best, done.best_step = adapter_state(encoder.model), done.step
-            done.ndcg.append((done.step, measured))
-        last = done.step == settings.steps or done.is_over(settings)
-        if (
-            folder is not None
-            and settings.checkpoint_every
-            and (last or done.step % settings.checkpoint_every == 0)
-        ):
-            done.weights, done.optimizer = adapter_state(encoder.model), optimizer.state_dict()
-            write_checkpoint(folder, done)
-        if progress is not None:
-            recent = done.losses[-settings.evaluate_every :]
-            loss = sum(recent) / len(recent)
-            progress(StepReport(done.step, settings.steps, loss, measured, time.monotonic() - begun))
-        if last:
-            break
+    run = _Run(encoder, settings, weights, optimizer, teacher)
+    _go_on(run, done, sources, held_out=held_out, folder=folder, progress=progress, begun=begun)
     if not held_out:
         done.best, done.best_step = adapter_state(encoder.model), done.step
     load_adapter_state(encoder.model, done.best)
@@ -161,7 +143,43 @@ def train(
         tuple(done.losses),
         time.monotonic() - begun,
         done.best,
+        settings,
     )
+
+
+def _go_on(
+    run: _Run,
+    done: Checkpoint,
+    sources: Sequence[PairSource],
+    *,
+    held_out: Sequence[PairSource],
+    folder: Path | None,
+    progress: Report | None,
+    begun: float,
+) -> None:
+    """Take the steps that are not done."""
+    settings, encoder = run.settings, run.encoder
+    batches = islice(plan_batches(sources, settings), done.step, settings.steps)
+    for batch in batches:
+        if done.is_over(settings):
+            break
+        done.losses.append(run.step(batch, done.step))
+        done.step += 1
+        measured = None
+        if held_out and (done.step % settings.evaluate_every == 0 or done.step == settings.steps):
+            measured = mean_ndcg(encoder, held_out, settings)
+            if measured > max(value for _, value in done.ndcg):
+                done.best, done.best_step = adapter_state(encoder.model), done.step
+            done.ndcg.append((done.step, measured))
+        last = done.step == settings.steps or done.is_over(settings)
+        due = settings.checkpoint_every and (last or done.step % settings.checkpoint_every == 0)
+        if folder is not None and due:
+            done.weights, done.optimizer = adapter_state(encoder.model), run.optimizer.state_dict()
+            write_checkpoint(folder, done)
+        if progress is not None:
+            recent = done.losses[-settings.evaluate_every :]
+            loss = sum(recent) / len(recent)
+            progress(StepReport(done.step, settings.steps, loss, measured, time.monotonic() - begun))
 
 
 @dataclass(frozen=True)
@@ -192,6 +210,16 @@ class _Run:
         nn.utils.clip_grad_norm_(self.weights, settings.clip)
         self.optimizer.step()
         return value
+
+    def seconds_a_step(self, sources: Sequence[PairSource]) -> float:
+        """What one of the first steps takes, without taking it; of three, as the first one sets things up."""
+        taken = []
+        for batch in islice(plan_batches(sources, self.settings), 3):
+            begun = time.monotonic()
+            self._loss(batch).backward()  # type: ignore[no-untyped-call]
+            self.optimizer.zero_grad(set_to_none=True)
+            taken.append(time.monotonic() - begun)
+        return sorted(taken)[1]
 
     def _loss(self, batch: Batch) -> Tensor:
         settings, encoder = self.settings, self.encoder
