@@ -1,9 +1,12 @@
 """A resumed run asks every gate, and tells of each call what it did, whatever is decided later."""
 
+import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from tests.advisors.runs import call, question, results
 from toolsearch.advisors.approval import ApprovalAdvisor
@@ -166,6 +169,24 @@ def test_a_call_that_another_process_begins_meanwhile_is_told_as_it_ran_there() 
     ((arguments, text),) = shown(model.requests[0].messages)
     assert arguments == '{"amount": 3}'
     assert "not known whether this call ran" in text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, -math.inf, 1e999, Decimal(1), "\ud800", {1, 2}, b"x", object(), {"a": [math.nan]}],
+    ids=repr,
+)
+def test_an_edit_with_what_json_does_not_have_is_refused_when_it_is_made(value: object) -> None:
+    with pytest.raises(ValueError, match="they have no JSON form"):
+        Edit(arguments={"amount": value})
+    with pytest.raises(ValueError, match="they have no JSON form"):
+        TypeAdapter[Edit](Edit).validate_python({"arguments": {"amount": value}})
+
+
+def test_an_edit_runs_with_what_the_conversation_shows() -> None:
+    edit = Edit(arguments={"amounts": (1, 2), "names": {3: "é"}})
+    assert edit.arguments == {"amounts": [1, 2], "names": {"3": "é"}}
+    assert Edit.model_validate_json(edit.model_dump_json()) == edit
 
 
 @pytest.mark.parametrize("order", [200, 500])

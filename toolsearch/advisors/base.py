@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from toolsearch.chat.base import ChatEvent, ChatRequest
 from toolsearch.checks import shown
@@ -54,7 +55,10 @@ class Approve(BaseModel):
 
 
 class Edit(BaseModel):
-    """The call may run with these arguments instead; the conversation shows them as the call's own."""
+    """The call may run with these arguments instead; the conversation shows them as the call's own.
+
+    They are those of a JSON object: a tuple becomes a list, and what JSON does not have is refused.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     kind: Literal["edit"] = "edit"
@@ -62,6 +66,17 @@ class Edit(BaseModel):
 
     def __init__(self, arguments: JsonObject, **fields: Any) -> None:
         super().__init__(arguments=arguments, **fields)
+
+    @field_validator("arguments")
+    @classmethod
+    def _as_json(cls, arguments: JsonObject) -> JsonObject:
+        try:
+            text = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except (TypeError, ValueError, RecursionError) as exc:
+            raise ValueError(f"they have no JSON form: {exc}") from exc
+        plain: JsonObject = json.loads(text)
+        return plain
 
 
 class Deny(BaseModel):
