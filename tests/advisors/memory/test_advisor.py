@@ -18,6 +18,7 @@ from toolsearch.advisors.memory import (
     SqliteConversationStore,
     summarizer,
 )
+from toolsearch.advisors.memory.call_ids import with_distinct_ids
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.chat.base import ChatRequest, ChatResponse
 from toolsearch.exceptions import ChainError
@@ -272,3 +273,89 @@ def test_streaming_remembers_the_same() -> None:
     names = asyncio.run(collect(AdvisorChain(model, [ToolCallingAdvisor(), MemoryAdvisor(store)], TOOLS)))
     assert names[-1] == "RunFinished"
     assert shape(store.messages("s", "")) == ["How?", "assistant", "it is fine", "Fine."]
+
+
+def called(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    """Each call's arguments and the text of its result; ids must be distinct, results right after calls."""
+    pairs: list[tuple[str, str]] = []
+    ids: set[str] = set()
+    for at, message in enumerate(messages):
+        if isinstance(message, AssistantMessage):
+            for offset, asked in enumerate(message.tool_calls, start=1):
+                result = messages[at + offset]
+                assert isinstance(result, ToolMessage)
+                assert result.call_id == asked.id
+                assert asked.id not in ids
+                ids.add(asked.id)
+                pairs.append((asked.arguments, result.text))
+    return pairs
+
+
+@pytest.mark.parametrize("order", [OUTSIDE, INSIDE])
+def test_calls_of_turns_that_were_not_shown_together_have_ids_of_their_own(order: int) -> None:
+    """Models behind small servers count the calls of each answer from 1."""
+    store = MemoryConversationStore()
+    turns = ("a", "b", "c")
+    for at in turns:
+        calls = [tool_call("look", {"at": f"{at}{n}"}, id=f"call_{n}") for n in (1, 2)]
+        talk(ScriptedChatModel([calls, "Fine."]), MemoryAdvisor(store, order=order, max_turns=1), at)
+    model = ScriptedChatModel(["Fine.", "Fine."])
+    talk(model, MemoryAdvisor(store, order=order, max_turns=5), "And now?")
+    expected = [(f'{{"at": "{at}{n}"}}', f"{at}{n} is fine") for at in turns for n in (1, 2)]
+    assert called(model.requests[0].messages) == expected
+    talk(model, MemoryAdvisor(store, order=order, max_turns=5), "Then?")
+    shown = model.requests[0].messages
+    assert model.requests[1].messages[: len(shown)] == shown
+
+
+@pytest.mark.parametrize("order", [OUTSIDE, INSIDE])
+def test_calls_of_runs_at_the_same_time_have_ids_of_their_own(order: int) -> None:
+    store = MemoryConversationStore()
+    advisors: list[Advisor] = [ToolCallingAdvisor(), MemoryAdvisor(store, order=order)]
+
+    async def both() -> None:
+        chains = (
+            AdvisorChain(
+                ScriptedChatModel([tool_call("look", {"at": at}, id="call_1"), "Fine."]), advisors, TOOLS
+            )
+            for at in "ab"
+        )
+        await asyncio.gather(*(chain.call(question(session_id="s")) for chain in chains))
+
+    asyncio.run(both())
+    model = ScriptedChatModel(["Fine."])
+    talk(model, MemoryAdvisor(store, order=order), "And now?")
+    assert sorted(called(model.requests[0].messages)) == [
+        ('{"at": "a"}', "a is fine"),
+        ('{"at": "b"}', "b is fine"),
+    ]
+
+
+def test_a_call_without_an_id_of_its_own_is_given_the_first_free_one() -> None:
+    def asked(*ids: str) -> AssistantMessage:
+        return AssistantMessage(content=tuple(tool_call("look", {"at": each}, id=each) for each in ids))
+
+    def answered(call_id: str, text: str) -> ToolMessage:
+        return ToolMessage(call_id=call_id, name="look", content=(TextPart(text=text),))
+
+    conversation = (
+        asked("x", "x"),
+        answered("x", "1"),
+        answered("x", "2"),
+        UserMessage.of("On."),
+        asked("x", "call_2", ""),
+        answered("x", "3"),
+        answered("call_2", "4"),
+        answered("", "5"),
+    )
+    mended = with_distinct_ids(conversation)
+    assert [each.call_id for each in mended if isinstance(each, ToolMessage)] == [
+        "x",
+        "call_1",
+        "call_3",
+        "call_2",
+        "call_4",
+    ]
+    assert [text for _, text in called(mended)] == list("12345")
+    assert with_distinct_ids(mended) == mended
+    assert with_distinct_ids(conversation[:4]) == mended[:4]

@@ -9,6 +9,7 @@ from typing import Any
 
 from toolsearch.advisors.base import MEMORY_OUTSIDE
 from toolsearch.advisors.chain import AdvisorChain, closing
+from toolsearch.advisors.memory.call_ids import with_distinct_ids
 from toolsearch.advisors.memory.compaction import Compactor
 from toolsearch.advisors.memory.store import ConversationStore
 from toolsearch.advisors.memory.window import latest_turns, tokens_of, turns_of
@@ -83,7 +84,7 @@ class MemoryAdvisor:
             system = tuple(message for message in request.messages if isinstance(message, SystemMessage))
             remembered = await self._remembered(request.context)
             new = _unknown(new, remembered)
-            asked = replace(request, messages=(*system, *remembered, *new))
+            asked = replace(request, messages=(*system, *with_distinct_ids((*remembered, *new))))
         async with closing(chain.next(asked)) as events:
             async for event in events:
                 if isinstance(event, RunFinished):
