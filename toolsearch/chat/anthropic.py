@@ -83,8 +83,9 @@ class AnthropicChatModel(HttpChatModel):
     ) -> None:
         """Sends nothing yet; other arguments, and what it raises, are those of `HttpChatModel`.
 
-        A `base_url` is without ``/v1``. An option is such as ``{"thinking": {"type": "adaptive"}}``, or to have
-        prompts cached ``{"cache_control": {"type": "ephemeral"}}``; a header is such as ``anthropic-beta``.
+        A `base_url` is without ``/v1``, a header is such as ``anthropic-beta``, and an option such as
+        ``{"thinking": {"type": "adaptive"}}`` or, to have prompts cached,
+        ``{"cache_control": {"type": "ephemeral"}}``.
 
         Args:
             native_search: Whether the model knows tool references; None goes by its name.
