@@ -6,10 +6,20 @@ from typing import Any
 
 import pytest
 
-from tests.telemetry.support import SCRIPT, call, refund_order, router, said, streamed, weather_forecast
+from tests.telemetry.support import (
+    SCRIPT,
+    broken,
+    call,
+    refund_order,
+    router,
+    said,
+    streamed,
+    weather_forecast,
+)
 from toolsearch.advisors.approval import ApprovalAdvisor
 from toolsearch.advisors.base import Approve
 from toolsearch.advisors.chain import AdvisorChain
+from toolsearch.advisors.limits import LoopLimits
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.chat.base import ChatRequest, RunFinished, Usage
 from toolsearch.functions.decorator import tool
@@ -183,6 +193,42 @@ def test_a_resumed_run_has_a_receipt_of_what_was_done_since() -> None:
     assert receipt.calls == ("refund_order",)
     assert receipt.usage == Usage(50, 0, 0)
     assert resumed.usage == Usage(150, 0, 0)
+
+
+def test_a_tool_that_ran_and_failed_is_among_the_calls_and_one_that_did_not_run_is_not() -> None:
+    @tool(timeout_s=1e-6)
+    async def slow(city: str) -> None:
+        """Take too long."""
+        await asyncio.get_running_loop().create_future()
+
+    @tool
+    async def leaves(city: str) -> None:
+        """End the program."""
+        raise SystemExit
+
+    calls = [
+        call("broken", "1", city="Oslo"),
+        call("weather_forecast", "2", city="Oslo"),
+        call("slow", "3", city="Oslo"),
+        call("leaves", "4", city="Oslo"),
+        call("refund_order", "5", number=7),
+        call("no_such_tool", "6"),
+    ]
+    tools = (broken, weather_forecast, slow, leaves, refund_order)
+    chain = AdvisorChain(
+        ScriptedChatModel([calls, "Done."]), [ToolCallingAdvisor(), *observed_by(ReceiptObserver())], tools
+    )
+    receipt = asyncio.run(chain.call(ChatRequest((UserMessage.of("Go."),)))).metadata["receipt"]
+    assert sorted(receipt.calls) == ["broken", "leaves", "slow", "weather_forecast"]
+
+
+@pytest.mark.parametrize("limits", [LoopLimits(rounds=1), LoopLimits(per_tool={"tool_search": 1}, calls=1)])
+def test_a_round_whose_search_was_refused_is_no_round_of_searching(limits: LoopLimits) -> None:
+    again = said("", call("tool_search", "s2", queries=["weather"]))
+    ran = int(limits.rounds != 1)
+    receipt = receipt_of(router(script=(SCRIPT[0], again, "Done.")[not ran :], limits=limits))
+    assert len(receipt.searches) == receipt.search_rounds == ran
+    assert receipt.tokens_without_search_rounds == receipt.whole_tokens
 
 
 def test_a_chain_without_tool_search_has_a_receipt_that_knows_of_no_catalog() -> None:

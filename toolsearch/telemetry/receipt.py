@@ -10,6 +10,7 @@ from functools import cached_property
 from toolsearch.chat.base import ChatRequest, Usage
 from toolsearch.delivery.base import CALL_TOOL, SEARCH_TOOL
 from toolsearch.discovery.view import CatalogView
+from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
 from toolsearch.telemetry.base import ObservedCall, ObservedRound, ObservedRun, RunObserver, Within
 from toolsearch.tokens import catalog_tokens, count_tokens
@@ -109,9 +110,10 @@ class RunReceipt:
     Attributes:
         rounds: In order.
         searches: In the order in which they ended.
-        calls: Names of the tools that ran, without the search, in the order in which they ended.
+        calls: Names of the tools that ran, failed ones too and the search not, in the order in which they
+            ended.
         usage: As the provider reports it, summed over the rounds.
-        search_rounds: How many rounds had an answer that did nothing but search.
+        search_rounds: How many rounds did nothing but search.
         prices: What `cost` is computed with.
         own: The caller's tools of the run.
         catalog: The tools that the run could use beside them; None where nobody said.
@@ -249,6 +251,8 @@ class _Counting(RunObserver):
         self.searches: list[SearchReceipt] = []
         self.calls: list[str] = []
         self.search_rounds = 0
+        # Of the round whose calls are under way: a limit may refuse them all, and then nothing was searched.
+        self._only_searches = False
 
     @contextmanager
     def round(self, seen: ObservedRound) -> Iterator[Within]:
@@ -266,17 +270,24 @@ class _Counting(RunObserver):
                 tuple(_searching(seen.request.messages)),
             )
         )
-        asked = [call.name for call in response.message.tool_calls]
-        self.search_rounds += bool(asked) and set(asked) == {SEARCH_TOOL}
+        asked = {call.name for call in response.message.tool_calls}
+        self._only_searches = asked == {SEARCH_TOOL}
 
     @contextmanager
     def call(self, seen: ObservedCall) -> Iterator[None]:
-        yield
-        if seen.tool.name != SEARCH_TOOL:
-            if seen.tool.name != CALL_TOOL:
+        if seen.tool.name == SEARCH_TOOL:
+            self.search_rounds += self._only_searches
+            self._only_searches = False
+        has_run = True
+        try:
+            yield
+        except ToolArgumentsError:
+            has_run = False
+            raise
+        finally:
+            if has_run and seen.tool.name not in {SEARCH_TOOL, CALL_TOOL}:
                 self.calls.append(seen.tool.name)
-            return
-        if isinstance(seen.result, ToolResult):
+        if seen.tool.name == SEARCH_TOOL and isinstance(seen.result, ToolResult):
             self.searches.append(search_receipt(seen.result))
 
 
