@@ -209,7 +209,7 @@ def test_a_run_that_came_to_its_end_cannot_be_resumed_again(kind: str, tmp_path:
     call(ScriptedChatModel(["Done."]), TOOLS, advisors(journal), state.resume({"d": Approve()}))
     if kind == "sqlite":
         journal = SqliteCallJournal(tmp_path / "calls.sqlite")
-    with pytest.raises(PausedRunError, match="resumed before and went on to its end"):
+    with pytest.raises(PausedRunError, match="resumed before and went on from here, to its end"):
         call(ScriptedChatModel([]), TOOLS, advisors(journal), state.resume({"d": Approve()}))
     assert ran == ["read a", "delete b"]
 

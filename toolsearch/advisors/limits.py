@@ -6,12 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from toolsearch.advisors.calls import PlannedCall
+from toolsearch.checks import check_choice, shown
 from toolsearch.functions.arguments import parse_arguments
 from toolsearch.messages import AssistantMessage, Message, TextPart, ToolMessage, ToolResult
-from toolsearch.tools import JsonObject
+from toolsearch.tool_names import ToolName, ToolNames
+from toolsearch.tools import JsonObject, Tool
 
 LimitKind: TypeAlias = Literal["rounds", "calls_per_tool", "calls", "repeats", "wall_time_s", "tokens"]
 OnLimit: TypeAlias = Literal["stop", "tell", "raise"]
@@ -75,13 +78,18 @@ class LoopLimits:
         wall_time_s: Seconds since the start, without the time that a run was paused. An answer that is on its
             way then is lost, and its tokens are not known.
         tokens: Input and output tokens, summed over the rounds.
-        per_tool: Limits of single tools in place of `calls_per_tool`, by public name.
+        per_tool: Limits of single tools in place of `calls_per_tool`, by a text as `ToolNames` takes it.
+            A public name goes before raw names and globs, of which the first that fits counts.
         on_limit: ``stop`` ends the run with finish reason ``limit``, ``raise`` with `LimitExceededError`; the
             calls of the answer that went too far do not run then. ``tell`` refuses the calls that go too far
             with an error result and goes on; the last round that `rounds` allows, and one after time or
             tokens have run out, is asked for without tool calls, so that the model answers with what it has.
             That round has as long again as `wall_time_s`. A model that was answering when time ran out is not
             asked again: the run ends.
+
+    Raises:
+        ValueError: a number that is not above 0, or an unknown `on_limit`.
+        TypeError: a key of `per_tool` that names no tool.
     """
 
     rounds: int | None = 25
@@ -90,15 +98,27 @@ class LoopLimits:
     repeats: int | None = 5
     wall_time_s: float | None = None
     tokens: int | None = None
-    per_tool: Mapping[str, int | None] = field(default_factory=dict)
+    per_tool: Mapping[ToolName, int | None] = field(default_factory=dict)
     on_limit: OnLimit = "stop"
 
     def __post_init__(self) -> None:
         for each in fields(self):
             if each.name not in {"per_tool", "on_limit"}:
                 object.__setattr__(self, each.name, _limit(each.name, getattr(self, each.name)))
+        check_choice("on_limit", self.on_limit, OnLimit)
+        if not isinstance(self.per_tool, Mapping):
+            raise TypeError(f"per_tool is {shown(self.per_tool)}. Give a dict, such as {{'send_email': 3}}.")
         own = {name: _limit(f"per_tool[{name!r}]", value) for name, value in self.per_tool.items()}
         object.__setattr__(self, "per_tool", own)
+        ToolNames(own, "per_tool")
+
+    def check_names(self, tools: Mapping[str, Tool]) -> None:
+        """Does nothing where every name in `per_tool` is of one of `tools`.
+
+        Raises:
+            UnknownToolError: for the first that is not.
+        """
+        ToolNames(self.per_tool, "per_tool").check_in(tools)
 
     @property
     def time(self) -> LimitBreach | None:
@@ -127,23 +147,33 @@ class LoopLimits:
         breaches: list[LimitBreach | None] = []
         for planned in calls:
             name = planned.call.name
-            breach = self._of_call(name, planned.arguments, counts, repeated)
+            breach = self._of_call(planned, counts, repeated)
             breaches.append(breach)
             if breach is None:
                 counts[name] += 1
         return tuple(breaches)
 
     def _of_call(
-        self, name: str, arguments: JsonObject, counts: Counter[str], repeated: Counter[tuple[str, str]]
+        self, planned: PlannedCall, counts: Counter[str], repeated: Counter[tuple[str, str]]
     ) -> LimitBreach | None:
-        of_tool = self.per_tool.get(name, self.calls_per_tool)
+        name = planned.call.name
+        of_tool = self._of_tool(name, planned.tool)
         if of_tool is not None and counts[name] >= of_tool:
             return LimitBreach("calls_per_tool", of_tool, name)
         if self.calls is not None and counts.total() >= self.calls:
             return LimitBreach("calls", self.calls)
-        if self.repeats is not None and repeated[name, _canonical(arguments)] >= self.repeats:
+        if self.repeats is not None and repeated[name, _canonical(planned.arguments)] >= self.repeats:
             return LimitBreach("repeats", self.repeats, name)
         return None
+
+    def _of_tool(self, name: str, tool: Tool | None) -> int | None:
+        if name in self.per_tool or tool is None:
+            return self.per_tool.get(name, self.calls_per_tool)
+        return next((limit for names, limit in self._by_names if tool in names), self.calls_per_tool)
+
+    @cached_property
+    def _by_names(self) -> tuple[tuple[ToolNames, int | None], ...]:
+        return tuple((ToolNames((name,), "per_tool"), limit) for name, limit in self.per_tool.items())
 
 
 def _limit(name: str, value: Any) -> Any:

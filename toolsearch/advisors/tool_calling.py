@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 
 from toolsearch.advisors.base import TOOL_CALLING, CallGate, HistoryKeeper, tool_context
@@ -27,6 +27,7 @@ from toolsearch.chat.base import (
 )
 from toolsearch.exceptions import LimitExceededError, PausedRunError
 from toolsearch.messages import Message
+from toolsearch.tools import Tool
 
 
 class ToolCallingAdvisor:
@@ -90,7 +91,7 @@ class ToolCallingAdvisor:
 
         Raises:
             LimitExceededError: a limit was reached and is set to raise.
-            PausedRunError: the run that is to be resumed has been, to its end.
+            PausedRunError: the run that is to be resumed has been, to its end or its next pause.
             Exception: of a tool, where the manager's policy rethrows it.
         """
         resumed = resumption_of(request)
@@ -161,10 +162,21 @@ class ToolCallingAdvisor:
             await asyncio.to_thread(self._journal.end, paused_id)
         yield RunFinished(final)
 
+    def check_names(self, tools: Mapping[str, Tool]) -> None:
+        """Does nothing where every tool that the limits name is one of `tools`.
+
+        Raises:
+            UnknownToolError: for the first that is not.
+        """
+        self._limits.check_names(tools)
+
     async def _open_again(self, resumed: Resumption) -> str:
         paused_id = resumed.paused.id
         if await asyncio.to_thread(self._journal.has_ended, paused_id):
-            raise PausedRunError("This run was resumed before and went on to its end; it cannot be again.")
+            raise PausedRunError(
+                "This run was resumed before and went on from here, to its end or to another pause. Where it "
+                "paused again, resume the paused_run of that response."
+            )
         return paused_id
 
     def _link(self, chain: AdvisorChain, turn: Turn, resumed: Resumption | None) -> AdvisorChain:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fnmatch import translate
 from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict
 
+from toolsearch.tool_names import ToolNames, is_glob
 from toolsearch.tools import Tool
 
 
@@ -38,6 +40,15 @@ class ToolFilter(BaseModel):
             and not _fits(self._denied, tool)
             and (not self.read_only or tool.read_only is True)
         )
+
+    def check_names(self, tools: Mapping[str, Tool]) -> None:
+        """Does nothing where every name in `allow` and `deny` is of one of `tools`; globs need not fit any.
+
+        Raises:
+            UnknownToolError: for the first that is not.
+        """
+        names = (*(self.allow or ()), *self.deny)
+        ToolNames((name for name in names if not is_glob(name)), "filter").check_in(tools)
 
     @cached_property
     def _allowed(self) -> re.Pattern[str]:
