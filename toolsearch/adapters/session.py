@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias, Unpack
 
 from toolsearch.adapters.wire import (
-    FORMS,
     WireForm,
+    is_custom,
     read_call,
     read_conversation,
     written_result,
     written_tools,
 )
 from toolsearch.advisors.calls import plan_calls
-from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatRequest, ChatResponse
+from toolsearch.checks import check_choice
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import CALL_TOOL, SEARCH_TOOL, Delivery, Offer
 from toolsearch.delivery.bridge import BRIDGE, answer_itself
 from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.functions.arguments import parse_arguments
+from toolsearch.given import Tools, as_tools
 from toolsearch.messages import AssistantMessage, ToolCall, ToolMessage, ToolResult
 from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.session.base import Session, SessionStore
 from toolsearch.session.memory import MemorySessionStore
 from toolsearch.tools import JsonObject, Tool
+
+SessionDelivery: TypeAlias = Literal["append", "bridge"]
 
 _ALONE = "alone"
 
@@ -58,11 +61,11 @@ class ToolSearchSession:
     def __init__(
         self,
         searcher: Retriever,
-        catalog: Catalog | None = None,
+        catalog: Tools | None = None,
         *,
         form: WireForm = "openai_chat",
-        delivery: Literal["append", "bridge"] = "append",
-        own: Sequence[Tool] = (),
+        delivery: SessionDelivery = "append",
+        own: Tools = (),
         filter: ToolFilter | None = None,  # noqa: A002
         store: SessionStore | None = None,
         session_id: str = "",
@@ -81,22 +84,23 @@ class ToolSearchSession:
 
         Raises:
             UnknownToolError, ToolLimitError, ReservedNameError: as `ToolSearchAdvisor`.
-            ValueError: an unknown form, a store without a session id, preselection with the bridge, which
-                would have to change messages, or a setting out of its range.
+            TypeError: an unknown setting, or something that is no searcher or no tool.
+            ValueError: an unknown form or delivery, a store without a session id, preselection with the
+                bridge, which would have to change messages, or a setting out of its range.
         """
-        if form not in FORMS:
-            raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}.")
+        check_choice("form", form, WireForm)
+        check_choice("delivery", delivery, SessionDelivery)
         if store is not None and not session_id:
             raise ValueError("Give the session id under which the store is to keep the conversation.")
         if delivery == "bridge" and settings.get("preselect"):
             raise ValueError("The bridge shows preselected tools in messages, which are yours. Use append.")
         self._form = form
-        self._own = tuple(own)
+        self._own = as_tools(own, "own")
         self._delivery: Delivery = BRIDGE if delivery == "bridge" else APPEND
         self._discoverer = Discoverer(
             searcher,
             catalog,
-            DiscoverySettings(**settings),
+            DiscoverySettings.of(**settings),
             self._delivery,
             () if filter is None else (filter,),
         )
@@ -141,11 +145,13 @@ class ToolSearchSession:
 
         Searches are answered, and so is what must not run: a tool that the request did not offer, be it found
         in this very answer or not, arguments that are no JSON object. For Anthropic the result is a block of
-        a user message.
+        a user message. Calls of custom tools of OpenAI, which are not searched here, are yours.
 
         Raises:
             ValueError: `call` is no tool call.
         """
+        if is_custom(call):
+            return None
         with self._lock:
             asked = read_call(call)
             meant, offered = self._meant(asked)

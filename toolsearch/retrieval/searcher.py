@@ -10,6 +10,7 @@ from typing import Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.checks import check_choice
 from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows
 from toolsearch.exceptions import DimensionMismatchError, SearchRequestError
 from toolsearch.index.names import selected_names
@@ -24,6 +25,7 @@ from toolsearch.retrieval.timings import StageTimer
 
 Mask: TypeAlias = NDArray[np.bool_]
 Channel: TypeAlias = Literal["name", "dense", "lexical"]
+OnEmbedderFailure: TypeAlias = Literal["degrade", "raise"]
 CHANNELS: tuple[Channel, ...] = ("name", "dense", "lexical")
 
 NOTHING_FITS_BELOW = 0.5
@@ -54,7 +56,7 @@ class ToolSearcher:
         *,
         channels: Sequence[Channel] = CHANNELS,
         nothing_fits_below: float = NOTHING_FITS_BELOW,
-        on_embedder_failure: Literal["degrade", "raise"] = "degrade",
+        on_embedder_failure: OnEmbedderFailure = "degrade",
     ) -> None:
         """A searcher over `index`.
 
@@ -73,6 +75,7 @@ class ToolSearcher:
             raise ValueError(f"nothing_fits_below is {nothing_fits_below}; it must be from 0 to 1.")
         if not channels or set(channels) - set(CHANNELS):
             raise ValueError(f"channels is {channels!r}; name at least one of {', '.join(CHANNELS)}.")
+        check_choice("on_embedder_failure", on_embedder_failure, OnEmbedderFailure)
         if "dense" in channels and embedder is None:
             raise ValueError("The dense channel needs the embedder that the index was built with.")
         self.embedder = embedder if "dense" in channels else None
