@@ -42,9 +42,9 @@ def test_each_query_is_asked_for_its_document_and_each_document_for_its_query(
 def test_leading_dimensions_are_asked_the_same(rows: tuple[torch.Tensor, torch.Tensor]) -> None:
     queries, documents = rows
     counts = torch.ones(3, 5, dtype=torch.bool)
-    cut = [functional.normalize(each[:, :4], dim=1) for each in rows]
+    short_queries, short_documents = (functional.normalize(each[:, :4], dim=1) for each in rows)
     whole = contrastive_loss(queries, documents, counts, temperature=0.1)
-    part = contrastive_loss(*cut, counts, temperature=0.1)
+    part = contrastive_loss(short_queries, short_documents, counts, temperature=0.1)
     together = contrastive_loss(queries, documents, counts, temperature=0.1, dims=(4,))
     torch.testing.assert_close(together, (whole + part) / 2)
 

@@ -55,7 +55,7 @@ def held_out_tools(
 
 def tool_examples(tool: Tool, row: int) -> list[Example]:
     """The examples of one tool; none where it says too little."""
-    made = {}
+    made: dict[str, Example] = {}
     for asked, rest in _splits(tool):
         query = " ".join(asked.split())[:_LONGEST_QUERY]
         if len(query.split()) >= _SHORTEST_QUERY:

@@ -62,7 +62,7 @@ class TextEncoder:
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return next(self.model.parameters()).device  # type: ignore[no-any-return]
+        return next(self.model.parameters()).device  # type: ignore[no-any-return, unused-ignore]
 
     @property
     def unknown_token(self) -> int:
@@ -145,7 +145,7 @@ def load_encoder(
     place = torch.device(chosen_device(device))
     with _quiet():
         # Plain attention: the gradient of torch's fused kernel takes twice as long on processors.
-        model = BertModel.from_pretrained(
+        model: Any = BertModel.from_pretrained(
             folder,
             local_files_only=True,
             add_pooling_layer=False,
@@ -169,7 +169,7 @@ def uses_bf16(precision: Precision, device_type: str) -> bool:
     if precision != "auto":
         return precision == "bf16"
     if device_type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     able = torch.cpu.get_capabilities()
     return device_type == "cpu" and bool(able.get("amx_bf16") or able.get("avx512_bf16"))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 Floats = NDArray[np.float32]
@@ -92,7 +92,7 @@ class _Graph:
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
         return output
 
-    def constant(self, values: NDArray[Any], name: str = "") -> str:
+    def constant(self, values: ArrayLike, name: str = "") -> str:
         name = name or f"c{len(self.initializers)}"
         self.initializers.append(numpy_helper.from_array(np.array(values, order="C"), name))
         return name

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-class LowRankLinear(nn.Module):
+class LowRankLinear(nn.Module):  # type: ignore[misc, unused-ignore]
     """A frozen linear map plus ``alpha / rank * up @ down``, of which only the two small maps are trained.
 
     `up` begins at zero: a new adapter changes nothing.

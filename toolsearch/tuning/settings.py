@@ -96,4 +96,5 @@ class TuneSettings:
     def from_json(cls, record: dict[str, Any]) -> Self:
         """The settings that `to_json` wrote."""
         known = {field.name for field in fields(cls)}
-        return cls(**{key: tuple(v) if key == "dims" else v for key, v in record.items() if key in known})
+        values: dict[str, Any] = {key: value for key, value in record.items() if key in known}
+        return cls(**{**values, "dims": tuple(values["dims"])})

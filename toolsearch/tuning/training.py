@@ -206,7 +206,7 @@ class _Run:
         if not math.isfinite(value):
             raise TuningError(f"The loss of step {number + 1} is {value}. Lower the learning rate.")
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         nn.utils.clip_grad_norm_(self.weights, settings.clip)
         self.optimizer.step()
         return value
@@ -216,7 +216,7 @@ class _Run:
         taken = []
         for batch in islice(plan_batches(sources, self.settings), 3):
             begun = time.monotonic()
-            self._loss(batch).backward()  # type: ignore[no-untyped-call]
+            self._loss(batch).backward()  # type: ignore[no-untyped-call, unused-ignore]
             self.optimizer.zero_grad(set_to_none=True)
             taken.append(time.monotonic() - begun)
         return sorted(taken)[1]
