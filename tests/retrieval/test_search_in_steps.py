@@ -137,6 +137,14 @@ def test_a_tool_that_is_known_already_takes_no_place_of_its_step() -> None:
     assert second in search(over, TWO, k=2, exclude={first}).names
 
 
+def test_a_step_that_no_tool_is_like_takes_no_place() -> None:
+    """The hashing embedder gives no vector to a text without letters and digits that it knows."""
+    over = searcher(embedder=FlakyEmbedder(HashingEmbedder(), rows={"qqq xxx zzz": [0.0] * 256}))
+    result = search(over, f"{MAIL}\nqqq xxx zzz", k=1)
+    assert result.steps == {0: (MAIL, "qqq xxx zzz")}
+    assert result.names == ("mail__send_email",)
+
+
 def test_filters_hold_for_steps_too() -> None:
     hits = search(searcher(), TWO, sources={"calendar"}, k=5).names
     assert set(hits) == {"calendar__create_event", "calendar__list_events"}

@@ -67,10 +67,14 @@ class Ranking:
 
     @property
     def leaders(self) -> list[int]:
-        """The best row of each step, in order, or of the query where it has one step; each once."""
+        """The best row of each step, in order, or of the query where it has one step; each once.
+
+        A step that no row is like has none.
+        """
         if self.steps is None or not len(self.rows):
             return [int(row) for row in self.rows[:1]]
-        return list(dict.fromkeys(int(self.rows[own == own.max()].min()) for own in self.steps.alone))
+        led = (own for own in self.steps.alone if own.max() > 0)
+        return list(dict.fromkeys(int(self.rows[own == own.max()].min()) for own in led))
 
     def without(self, rows: Rows) -> Ranking:
         """This ranking less `rows`."""
