@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from toolsearch.exceptions import DefinitionError
@@ -58,6 +59,11 @@ class ToolContext:
         """That of an instance: no input schema describes a type that holds one, no arguments make one."""
         del source, handler
         return core_schema.is_instance_schema(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: Any) -> NoReturn:
+        del schema, handler
+        raise PydanticInvalidForJsonSchema("it holds a ToolContext, which no model may see or set")
 
 
 ToolInvocation: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[Any]]

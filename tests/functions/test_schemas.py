@@ -1,18 +1,21 @@
 """The input schema of a function says what its annotations say."""
 
+import collections.abc
 import dataclasses
 import enum
 import json
 import math
 import typing
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
 from functools import partial, wraps
 from types import ModuleType
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, Union
 
 import pytest
 import typing_extensions
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, BaseModel, Field
 
 from tests.functions import postponed
 from tests.functions.support import call, text
@@ -335,6 +338,94 @@ def test_what_no_schema_describes_is_refused_when_the_tool_is_made(annotation: A
     assert caught.value.parameter == "thing"
 
 
+class Pairs(enum.Enum):
+    LOW = (1, 2)
+
+
+class Days(enum.Enum):
+    FIRST = date(2020, 1, 1)
+
+
+class Nothing(enum.Enum):
+    pass
+
+
+class Classes(BaseModel):
+    kind: type[int] = int
+
+
+class Lazy(BaseModel):
+    numbers: typing.Iterable[int] = ()
+
+
+class TwoOfAName(BaseModel):
+    a: int = Field(1, alias="b")
+    b: int = 2
+
+
+@pytest.mark.parametrize(
+    ("annotation", "said"),
+    [
+        (type[int], "holds a class"),
+        (Classes, "holds a class"),
+        (Literal["a", b"b"], "its value 'b'"),
+        (Literal[Unit.C], "its value 'c'"),
+        (Pairs, r"its value \[1, 2\]"),
+        (list[Days], "its value '2020-01-01'"),
+        (Nothing, "no value at all"),
+        (Lazy, "holds an iterable"),
+        (typing.Generator[int, None, None], "holds an iterable"),
+        (TwoOfAName, "two arguments have one name"),
+        (typing.ClassVar[int], "for attributes"),
+        (typing.Final[int], "for attributes"),
+        (typing.ClassVar, "for attributes"),
+        (dataclasses.InitVar[int], "for attributes"),
+    ],
+    ids=str,
+)
+def test_what_no_argument_could_fill_is_refused_when_the_tool_is_made(annotation: Any, said: str) -> None:
+    """(E16: a parameter is never left out, nor described by what then fits nothing.)"""
+
+    def probe(x: int, thing: Any = 1) -> None: ...
+
+    probe.__annotations__["thing"] = annotation
+    with pytest.raises(ParameterError, match=f"'probe': parameter 'thing': .*{said}"):
+        tool(probe)
+
+
+class Mixed(enum.Enum):
+    HALF = 1.5
+    TWO = 2
+    WORD = "x"
+    NONE = None
+    YES = True
+
+
+@pytest.mark.parametrize(
+    "annotation", [Mixed, Unit, enum.IntFlag("Rights", "READ WRITE"), Literal["a", None, 3]]
+)
+def test_each_value_that_a_schema_lists_is_taken(annotation: Any) -> None:
+    def probe(thing: Any) -> str:
+        return repr(thing)
+
+    probe.__annotations__["thing"] = annotation
+    made = tool(probe)
+    listed = made.input_schema["properties"]["thing"]["enum"]
+    taken = [text(made, {"thing": value}) for value in listed]
+    assert taken == [repr(member) for member in typing.get_args(annotation) or annotation]
+
+
+def test_two_parameters_of_one_name_are_refused() -> None:
+    def by_alias(a: Annotated[int, Field(alias="b")], b: int) -> None: ...
+    def by_choice(
+        a: Annotated[int, Field(validation_alias=AliasChoices("b", "c"))] = 1, b: int = 2
+    ) -> None: ...
+
+    for function in (by_alias, by_choice):
+        with pytest.raises(ParameterError, match="two arguments have one name"):
+            tool(function)
+
+
 def test_a_default_without_json_form_only_makes_an_argument_optional() -> None:
     marker = object()
 
@@ -373,6 +464,61 @@ def test_a_field_describes_limits_renames_and_gives_defaults() -> None:
     assert schema["required"] == ["from"]
     assert text(tool(trip), {"from": "x"}) == "x2[]"
     assert text(tool(trip), {"from": "x", "seats": 5, "extras": ["y"]}) == "x5['y']"
+
+
+def test_a_default_in_the_annotation_is_one() -> None:
+    def trip(
+        start: Annotated[str, Field(default="here")],
+        stops: Annotated[list[str], Field(default_factory=list, min_length=1, alias="via")],
+        seats: Annotated[int, Field(default=1)] = 2,
+    ) -> str:
+        return f"{start}{stops}{seats}"
+
+    schema = tool(trip).input_schema
+    assert "required" not in schema
+    assert (schema["properties"]["start"]["default"], schema["properties"]["seats"]["default"]) == ("here", 2)
+    assert schema["properties"]["via"] == {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    assert text(tool(trip)) == "here[]2"
+
+
+def test_a_name_for_validation_is_the_name_of_the_argument() -> None:
+    def trip(
+        start: Annotated[str, Field(validation_alias="from")],
+        end: Annotated[str, Field(validation_alias=AliasChoices("to", "until"))],
+    ) -> str:
+        return start + end
+
+    assert tool(trip).input_schema["required"] == ["from", "to"]
+    assert text(tool(trip), {"from": "a", "to": "b"}) == "ab"
+
+
+Numbers = typing.Iterable[int]
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        *(Numbers, "Numbers", typing_extensions.Annotated[Numbers, "noted"], Numbers | None),
+        *(dict[str, Numbers], list[collections.abc.Iterable[int]], typing.Iterable[Numbers]),
+    ],
+    ids=str,
+)
+def test_an_iterable_is_checked_before_the_tool_runs(annotation: Any) -> None:
+    ran = []
+
+    def total(numbers: Any) -> None:
+        ran.append(numbers)
+
+    total.__annotations__["numbers"] = annotation
+    made = tool(total)
+    for bad in (["x"], [["x"]], {"k": ["x"]}):
+        with pytest.raises(ToolArgumentsError):
+            call(made, {"numbers": bad})
+    for good in ([1], [[1]], {"k": [1]}):
+        with suppress(ToolArgumentsError):
+            call(made, {"numbers": good})
+    assert len(ran) == 1
+    assert ran[0] in ([1], [[1]], {"k": [1]})
 
 
 def test_what_the_docstring_says_gives_way_to_the_annotation() -> None:

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, NewType, NotRequired, Optional, TypeVar
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel, SkipValidation
+from typing_extensions import TypeAliasType, TypedDict
 
 from tests.functions.support import text
 from toolsearch import ToolContext, tool
@@ -16,7 +17,22 @@ from toolsearch.exceptions import ParameterError, UnresolvedTypeError
 
 TENANT = ToolContext(tenant="acme")
 
+Named = TypeAliasType("Named", ToolContext)
+Inner = TypeVar("Inner")
+Maybe = TypeAliasType("Maybe", Inner | None, type_params=(Inner,))
+New = NewType("New", ToolContext)
+Bound = TypeVar("Bound", bound=ToolContext)
+Either = TypeVar("Either", ToolContext, int)
+
 CONTEXTS = [
+    Named,
+    "Named | None",
+    Maybe[ToolContext],
+    Maybe["New"],
+    New,
+    New | None,
+    Annotated[New, "noted"],
+    Bound,
     "ToolContext",
     "ToolContext | None",
     Optional["ToolContext"],
@@ -35,8 +51,7 @@ def function_of(annotation: Any) -> Callable[..., str]:
 
 
 @pytest.mark.parametrize("annotation", CONTEXTS, ids=str)
-def test_a_context_that_is_named_in_text_is_given_and_in_no_schema(annotation: Any) -> None:
-    """(The model could else set whose data a tool reads.)"""
+def test_a_context_by_any_name_is_given_and_in_no_schema(annotation: Any) -> None:
     made = tool(function_of(annotation))
     assert list(made.input_schema["properties"]) == ["x"]
     assert text(made, {"x": 1}, TENANT) == "1acme"
@@ -51,10 +66,33 @@ class Held(BaseModel):
     context: Optional["ToolContext"] = None
 
 
+class Skipped(BaseModel):
+    context: SkipValidation[ToolContext]
+
+
+class Of(BaseModel, Generic[Inner]):
+    thing: Inner
+
+
+class Typed(TypedDict):
+    context: NotRequired[ToolContext]
+
+
+class Pair(NamedTuple):
+    context: ToolContext
+
+
 @pytest.mark.parametrize(
-    "annotation", [list["ToolContext"], dict[str, "ToolContext | None"], Wrapped, Held, list[Held]], ids=str
+    "annotation",
+    [
+        *(list["ToolContext"], dict[str, "ToolContext | None"], type[ToolContext], list[New], Either),
+        *(Wrapped, Held, list[Held], Skipped, Of[ToolContext], Of[Named], RootModel[ToolContext]),
+        *(Typed, Pair, ClassVar[ToolContext], "list[Named]"),
+    ],
+    ids=str,
 )
 def test_a_context_deep_inside_a_type_is_refused(annotation: Any) -> None:
+    """(The model could else set whose data a tool reads.)"""
     with pytest.raises(ParameterError, match="parameter 'context': "):
         tool(function_of(annotation))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 
@@ -126,24 +126,39 @@ def _read(
     }
     try:
         model = _model(fields, scope)
-        return _Read(model, input_schema_of(model), keyed)
+        schema = input_schema_of(model)
     except PydanticUndefinedAnnotation as exc:
         culprit = _culprit(keyed, fields, scope)
         raise UnresolvedTypeError(tool, culprit, exc.name or str(exc)) from None
     except (PydanticUserError, TypeError, ValueError, NotImplementedError) as exc:
-        cause = str(exc).partition(". ")[0]
+        cause = getattr(exc, "message", str(exc)).partition(". ")[0].partition("\n")[0]
         reason = f"no schema can describe it: {cause}. Annotate it with a type that JSON has."
         raise ParameterError(tool, _culprit(keyed, fields, scope), reason) from exc
+    return _Read(model, schema, keyed)
 
 
 def _field(parameter: Parameter, description: str | None) -> tuple[Any, Any]:
     """The annotation and the default for pydantic; what the annotation says of the field wins."""
     said = FieldInfo.from_annotation(parameter.annotation)
     given = parameter.default if isinstance(parameter.default, FieldInfo) else said
-    alias = given.alias or said.alias or parameter.name
+    alias = _alias(given) or _alias(said) or parameter.name
     described = said.description or description
-    annotation: Any = Annotated[parameter.annotation, Field(alias=alias, description=described)]
-    return annotation, ... if parameter.default is NO_DEFAULT else parameter.default
+    field = Field(alias=alias, validation_alias=alias, description=described)
+    default = _stated_default(said) if parameter.default is NO_DEFAULT else parameter.default
+    return Annotated[parameter.annotation, field], default
+
+
+def _stated_default(said: FieldInfo) -> Any:
+    if said.default_factory is not None:
+        return Field(default_factory=said.default_factory)
+    return ... if said.is_required() else said.default
+
+
+def _alias(said: FieldInfo) -> str:
+    """The name on the wire; of several the first, as in the schema."""
+    validated = said.validation_alias
+    names = validated.choices if isinstance(validated, AliasChoices) else [validated]
+    return next((name for name in names if isinstance(name, str)), said.alias or "")
 
 
 def _has_own_default(parameter: Parameter) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import BaseModel
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, SchemaValidator, core_schema
 
 from toolsearch.schema.keywords import subschemas
 from toolsearch.tools import JsonObject
@@ -37,6 +37,8 @@ def input_schema_of(model: type[BaseModel]) -> JsonObject:
 
 
 class _Generator(GenerateJsonSchema):
+    """Refuses what pydantic would describe, and then take nothing for, or something else."""
+
     # A default without JSON form leaves the argument optional, which is all that a model has to know.
     ignored_warning_kinds = {"non-serializable-default"}  # noqa: RUF012 - pydantic's own name and type
 
@@ -44,6 +46,42 @@ class _Generator(GenerateJsonSchema):
         if kind == "skipped-choice":
             raise PydanticInvalidForJsonSchema(detail)
         super().emit_warning(kind, detail)
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> NoReturn:
+        del schema
+        raise PydanticInvalidForJsonSchema("it holds a class, which no JSON is")
+
+    def generator_schema(self, schema: core_schema.GeneratorSchema) -> NoReturn:
+        del schema
+        raise PydanticInvalidForJsonSchema("it holds an iterable, which is checked only as the tool runs")
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonObject:
+        return self._satisfiable(schema, super().enum_schema(schema))
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonObject:
+        return self._satisfiable(schema, super().literal_schema(schema))
+
+    def model_fields_schema(self, schema: core_schema.ModelFieldsSchema) -> JsonObject:
+        return _with_all_of(len(schema["fields"]), super().model_fields_schema(schema))
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonObject:
+        return _with_all_of(len(schema["fields"]), super().typed_dict_schema(schema))
+
+    def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonObject:
+        return _with_all_of(len(schema["fields"]), super().dataclass_args_schema(schema))
+
+    def _satisfiable(self, schema: core_schema.CoreSchema, described: JsonObject) -> JsonObject:
+        """`described` where each of the values that it lists is taken when it comes as JSON."""
+        values = described["enum"] if "enum" in described else [described["const"]]
+        if not values:
+            raise PydanticInvalidForJsonSchema("it has no value at all")
+        validator = SchemaValidator(schema)
+        for value in values:
+            try:
+                validator.validate_json(json.dumps(value))
+            except ValueError:
+                raise PydanticInvalidForJsonSchema(f"no JSON is read as its value {value!r}") from None
+        return described
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -55,6 +93,12 @@ class _Generator(GenerateJsonSchema):
         except ValueError as exc:
             raise PydanticSerializationError(str(exc)) from exc
         return encoded
+
+
+def _with_all_of(n_fields: int, described: JsonObject) -> JsonObject:
+    if len(described["properties"]) < n_fields:
+        raise PydanticInvalidForJsonSchema("two arguments have one name on the wire")
+    return described
 
 
 def _reading_order(key: str) -> int:

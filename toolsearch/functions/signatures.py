@@ -7,13 +7,14 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import partial
 from typing import Any, ForwardRef
 
 from typing_extensions import evaluate_forward_ref
 
 from toolsearch.exceptions import DefinitionError, ParameterError, UnresolvedTypeError
+from toolsearch.functions.annotations import checked_at_once, unaliased
 from toolsearch.functions.typed_dicts import readable_by_pydantic
 from toolsearch.tools import ToolContext
 
@@ -117,7 +118,10 @@ def _parameter(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any]
         reason = f"{shown!r} takes any number of values. Take one list or dict instead."
         raise ParameterError(tool, parameter.name, reason)
     annotation = _resolved(tool, parameter, scope)
-    takes_context = _is_context(annotation)
+    if _is_of_attributes(annotation):
+        reason = "ClassVar, Final and InitVar are for attributes. Annotate it with the type inside."
+        raise ParameterError(tool, parameter.name, reason)
+    takes_context = annotation is ToolContext
     if not takes_context and _mentions_context(annotation):
         reason = "only a parameter of exactly the type ToolContext is given the context."
         raise ParameterError(tool, parameter.name, reason)
@@ -141,7 +145,7 @@ def _resolved(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any])
             annotation = evaluate_forward_ref(annotation, globals=scope, locals={})
         if _names_types(annotation):
             annotation = _with_named_types(annotation, scope)
-        return readable_by_pydantic(annotation)
+        return ToolContext if _is_context(annotation) else readable_by_pydantic(checked_at_once(annotation))
     except NameError as exc:
         raise UnresolvedTypeError(tool, parameter.name, exc.name or str(exc)) from None
     except (SyntaxError, TypeError, AttributeError) as exc:
@@ -164,8 +168,17 @@ def _with_named_types(annotation: Any, scope: Mapping[str, Any]) -> Any:
     return typing.get_type_hints(holder, dict(scope), {}, include_extras=True)["it"]
 
 
+def _is_of_attributes(annotation: Any) -> bool:
+    """Whether pydantic would take this for something else than a field, and leave it out."""
+    while typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    kinds = (typing.ClassVar, typing.Final)
+    return annotation in kinds or typing.get_origin(annotation) in kinds or isinstance(annotation, InitVar)
+
+
 def _is_context(annotation: Any) -> bool:
-    """Whether this is `ToolContext`, or that or None, annotated or not."""
+    """Whether this is `ToolContext`, or that or None, annotated or not, under whatever name."""
+    annotation = unaliased(annotation)
     if typing.get_origin(annotation) is typing.Annotated:
         return _is_context(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) in {typing.Union, types.UnionType}:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import types
 import typing
-from functools import reduce
-from operator import or_
 from typing import Any
 
 import typing_extensions
+
+from toolsearch.functions.annotations import with_inner
 
 _WRAPPERS = {typing.Required: True, typing.NotRequired: False}
 
@@ -28,17 +27,7 @@ def readable_by_pydantic(annotation: Any) -> Any:
 def _readable(annotation: Any, made: dict[Any, Any]) -> Any:
     if typing_extensions.is_typeddict(annotation):
         return made[annotation] if annotation in made else _rebuilt(annotation, made)
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if not arguments or origin is typing.Literal:
-        return annotation
-    if origin is typing.Annotated:
-        return typing.Annotated[(_readable(arguments[0], made), *annotation.__metadata__)]
-    readable = tuple(each if isinstance(each, list) else _readable(each, made) for each in arguments)
-    if readable == arguments:
-        return annotation
-    if origin is types.UnionType:
-        return reduce(or_, readable)
-    return annotation.copy_with(readable) if hasattr(annotation, "copy_with") else origin[readable]
+    return with_inner(annotation, lambda inner: _readable(inner, made))
 
 
 def _rebuilt(typed_dict: Any, made: dict[Any, Any]) -> Any:
