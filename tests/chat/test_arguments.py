@@ -19,6 +19,7 @@ from toolsearch.chat.arguments import as_object, as_text, is_complete, normal_te
         ("[1]", {"invalid_json": "[1]"}),
         ("NaN", {"invalid_json": "NaN"}),
         ('{"x": NaN}', {"invalid_json": '{"x": NaN}'}),
+        ('{"x": 1e999}', {"invalid_json": '{"x": 1e999}'}),
         ("[" * 100_000, {"invalid_json": "[" * 100_000}),
     ],
 )
@@ -37,6 +38,7 @@ def test_one_way_to_write_an_object_that_came_in_pieces() -> None:
     assert normal_text('{"b": 1, "a": "é"}') == '{"b":1,"a":"é"}'
     assert normal_text("") == "{}"
     assert normal_text('{"q": "un') == '{"q": "un'
+    assert normal_text('{"q": 1e999}') == '{"q": 1e999}'
 
 
 def test_complete_is_one_whole_object() -> None:

@@ -53,6 +53,8 @@ def test_a_raw_line_break_inside_a_string_is_accepted() -> None:
         ("true", "a boolean, not"),
         ('"x"', "not valid JSON"),
         ('{"x": NaN}', "NaN is no JSON number"),
+        ('{"x": [1e999]}', "1e999 is too large a number"),
+        ('{"x": -1.5E+400}', "-1.5E+400 is too large a number"),
         ("[" * 100_000, "nested too deeply"),
         (r'{"x": "\ud83c"}', "half of a surrogate pair"),
         ('{"x": ' + "9" * 5000 + "}", "not valid JSON"),

@@ -10,7 +10,7 @@ import json
 from typing import Any, NoReturn
 
 from toolsearch.exceptions import ToolArgumentsError
-from toolsearch.functions.arguments import parse_arguments
+from toolsearch.functions.arguments import finite, parse_arguments
 from toolsearch.tools import JsonObject
 
 INVALID = "invalid_json"
@@ -50,7 +50,7 @@ def compact(value: Any) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=finite)
     except (ValueError, RecursionError):
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NoReturn
 
 from toolsearch.exceptions import ToolArgumentsError
@@ -43,7 +44,7 @@ def _decoded(text: str, tool: str) -> Any:
         return None
     try:
         # Halves in the text itself come from a stream that was cut within an escape.
-        value = json.loads(_joined(text), strict=False, parse_constant=_refuse_constant)
+        value = json.loads(_joined(text), strict=False, parse_constant=_refuse_constant, parse_float=finite)
         # Halves in the value come from an escape without its other half.
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -66,6 +67,18 @@ def _refusal(tool: str, problem: str) -> ToolArgumentsError:
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON number")
+
+
+def finite(digits: str) -> float:
+    """The number that `digits` write, for `json.loads`, which would read one beyond every float as infinite.
+
+    Raises:
+        ValueError: it is beyond every float.
+    """
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits[:_SHOWN]} is too large a number")
+    return number
 
 
 def _joined(text: str) -> str:
