@@ -114,18 +114,14 @@ class Caller:
                 message = answer.choices[0].message
                 self.history.append(message)
                 self.usages.append((answer.usage.prompt_tokens, answer.usage.completion_tokens))
-                calls = [
-                    (call.id, call.function.name, json.loads(call.function.arguments))
-                    for call in message.tool_calls or ()
-                ]
-                return message.content or "", calls
+                return message.content or "", list(map(_read_chat_call, message.tool_calls or ()))
             case "openai_responses":
                 self.history += answer.output
                 self.usages.append((answer.usage.input_tokens, answer.usage.output_tokens))
-                items = [item for item in answer.output if item.type == "function_call"]
+                items = [item for item in answer.output if item.type in OUTPUTS]
                 spoken = (item.content for item in answer.output if item.type == "message")
                 said = "".join(part.text for parts in spoken for part in parts)
-                return said, [(i.call_id, i.name, json.loads(i.arguments)) for i in items]
+                return said, [(item.call_id, item.name, _arguments(item)) for item in items]
             case _:
                 self.history.append({"role": "assistant", "content": answer.content})
                 self.usages.append((answer.usage.input_tokens, answer.usage.output_tokens))
@@ -140,9 +136,11 @@ class Caller:
                     {"role": "tool", "tool_call_id": call_id, "content": text} for call_id, text in results
                 ]
             case "openai_responses":
+                kinds = {
+                    item.call_id: OUTPUTS[item.type] for item in self.history if hasattr(item, "call_id")
+                }
                 self.history += [
-                    {"type": "function_call_output", "call_id": call_id, "output": text}
-                    for call_id, text in results
+                    {"type": kinds[call_id], "call_id": call_id, "output": text} for call_id, text in results
                 ]
             case _:
                 content = [
@@ -161,7 +159,8 @@ def put_together(form: str, chunks: Iterable[Any]) -> Any:
         state = ChatCompletionStreamState()
         for chunk in chunks:
             state.handle_chunk(chunk)
-        whole = state.get_final_completion().model_dump(exclude_none=True)
+        # The final completion of the helper leaves calls of custom tools out.
+        whole = state.current_completion_snapshot.model_dump(exclude_none=True, warnings=False)
         return ChatCompletion.model_validate(whole)
     if form == "openai_responses":
         return [event.response for event in chunks if event.type == "response.completed"][-1]
@@ -172,6 +171,19 @@ def put_together(form: str, chunks: Iterable[Any]) -> Any:
     for event in chunks:
         message = accumulate_event(event=event, current_snapshot=message, json_bufs=pieces)
     return message
+
+
+OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+
+
+def _arguments(item: Any) -> Json:
+    return {"input": item.input} if item.type == "custom_tool_call" else json.loads(item.arguments)
+
+
+def _read_chat_call(call: Any) -> tuple[str, str, Json]:
+    if call.type == "custom":
+        return call.id, call.custom.name, {"input": call.custom.input}
+    return call.id, call.function.name, json.loads(call.function.arguments)
 
 
 def _user_content(form: str, text: str) -> Any:

@@ -48,7 +48,7 @@ def searches(*queries: str, call_id: str = "s1", text: str = "") -> Answer:
 
 def names_in(body: dict[str, Any]) -> list[str]:
     """The tools that a request offered."""
-    return [tool.get("function", tool)["name"] for tool in body["tools"]]
+    return [(tool.get("function") or tool.get("custom") or tool)["name"] for tool in body["tools"]]
 
 
 def definitions(form: str, names: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

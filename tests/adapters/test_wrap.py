@@ -265,6 +265,25 @@ def test_streams_show_what_a_round_says_before_it_searches(form: str) -> None:
     assert said.replace("\n\n", "") == "Let me look.Found it."
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_search_round_said_is_told_once(form: str, mode: str) -> None:
+    """Streams have shown it, so the caller's history has it, too; providers refuse the same item twice."""
+    steps = (
+        Answer("Let me look.", (search_call("send an email message"),), reasoning="Hm."),
+        Answer("Sending.", (SEND,), reasoning="Ah."),
+        Answer("Sent."),
+        Answer("Bye."),
+    )
+    with served(*steps) as (provider, url):
+        caller(form, url, mode).ask("Mail hi to Ann.", "Thanks.")
+    for position in range(3):
+        before, after = conversation(provider, position), conversation(provider, position + 1)
+        assert after[: len(before)] == before
+    sent = json.dumps(provider.bodies[3])
+    assert [sent.count(words) for words in ("Let me look.", "Sending.", "Sent.")] == [1, 1, 1]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_small_list_is_sent_as_it_came(form: str) -> None:
     with served(Answer("Hi.")) as (provider, url):

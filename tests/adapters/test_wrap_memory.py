@@ -121,6 +121,21 @@ def test_a_response_is_continued_by_its_id() -> None:
         assert provider.bodies[-1]["input"] == [{"role": "user", "content": "Go on."}]
 
 
+@pytest.mark.parametrize(("text", "shown"), [("", "resp_2"), ("Let me look.", "resp_1")])
+def test_a_streamed_response_has_one_id_and_is_continued_where_it_ended(text: str, shown: str) -> None:
+    """That is the id of the first event, as the helpers of the client insist on."""
+    steps = (searches("send an email message", text=text), Answer("Found."), Answer("Again."), Answer("Bye."))
+    tools = definitions("openai_responses", TOOLS)
+    with searching_client(*steps, form="openai_responses") as (provider, searching):
+        with searching.responses.stream(model="m", input="Mail?", tools=tools) as stream:
+            final = stream.get_final_response()
+        assert final.id == shown
+        for told in ("Go on.", "Go on."):
+            searching.responses.create(model="m", input=told, tools=tools, previous_response_id=final.id)
+    assert [body.get("previous_response_id") for body in provider.bodies] == [None, None, "resp_2", "resp_2"]
+    assert names_in(provider.bodies[-1]) == ["tool_search", "mail__send_email"]
+
+
 def test_a_conversation_at_the_provider_is_sent_only_what_is_new() -> None:
     tools = definitions("openai_responses", TOOLS)
     with searching_client(SEARCH, lambda body: Answer(str(len(body["input"]))), form="openai_responses") as (

@@ -12,12 +12,16 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call; `arguments` is JSON text. ``tool_search`` is a `native` search where there are such."""
+    """A tool call; `arguments` is JSON text, or any text as the input of a `custom` tool of OpenAI.
+
+    ``tool_search`` is a `native` search where there are such.
+    """
 
     id: str
     name: str
     arguments: str = "{}"
     native: bool = True
+    custom: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,7 @@ def whole_chat(answer: Answer) -> Json:
         message["reasoning_content"] = answer.reasoning
     if answer.calls:
         message["tool_calls"] = [
-            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-            for c in answer.calls
+            {"id": call.id, **chat_call(call, call.name, call.arguments)} for call in answer.calls
         ]
     return {
         "id": f"chatcmpl-{answer.id}",
@@ -76,6 +79,14 @@ def whole_chat(answer: Answer) -> Json:
         "choices": [{"index": 0, "message": message, "finish_reason": chat_reason(answer)}],
         "usage": chat_usage(answer),
     }
+
+
+def chat_call(call: Call, name: str | None, text: str) -> Json:
+    """The kind of a call with its name and arguments, or with pieces of them."""
+    named = {} if name is None else {"name": name}
+    if call.custom:
+        return {"type": "custom", "custom": {**named, "input": text}}
+    return {"type": "function", "function": {**named, "arguments": text}}
 
 
 def chat_reason(answer: Answer) -> str:
@@ -108,12 +119,10 @@ def chat_events(answer: Answer) -> Iterator[Json]:
     for piece in pieces(answer.text, answer.piece):
         yield chunk({"content": piece})
     for index, call in enumerate(answer.calls):
-        function = {"name": call.name, "arguments": ""}
-        yield chunk(
-            {"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": function}]}
-        )
+        yield chunk({"tool_calls": [{"index": index, "id": call.id, **chat_call(call, call.name, "")}]})
         for piece in pieces(call.arguments, answer.piece):
-            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+            kind = "custom" if call.custom else "function"
+            yield chunk({"tool_calls": [{"index": index, kind: chat_call(call, None, piece)[kind]}]})
     yield chunk({}, chat_reason(answer))
     yield {**chunk({}), "choices": [], "usage": chat_usage(answer)}
 
@@ -174,6 +183,9 @@ def responses_call(position: str, call: Call) -> Json:
             "status": "completed",
             "arguments": _read(call.arguments),
         }
+    if call.custom:
+        kind = {"type": "custom_tool_call", "id": f"ctc_{position}", "call_id": call.id}
+        return {**kind, "name": call.name, "input": call.arguments}
     return {
         "type": "function_call",
         "id": f"fc_{position}",
@@ -205,6 +217,12 @@ def responses_events(answer: Answer) -> Iterator[Json]:
                 "name": item["name"],
                 "arguments": item["arguments"],
             }
+        elif item["type"] == "custom_tool_call":
+            empty_call = {**item, "input": ""}
+            yield {"type": "response.output_item.added", "output_index": place, "item": empty_call}
+            for piece in pieces(item["input"], answer.piece):
+                yield {"type": "response.custom_tool_call_input.delta", **at, "delta": piece}
+            yield {"type": "response.custom_tool_call_input.done", **at, "input": item["input"]}
         elif item["type"] == "message":
             yield {
                 "type": "response.output_item.added",

@@ -12,14 +12,19 @@ Json = dict[str, Any]
 def refuse_chat(body: Json) -> str | None:
     if not isinstance(body.get("tools", []), list):
         return "Invalid type for 'tools': expected an array of objects."
-    names = [tool["function"]["name"] for tool in body.get("tools", [])]
+    names = [_called(tool)["name"] for tool in body.get("tools", [])]
     if bad := _bad_names(names, 64):
         return bad
+    choice = body.get("tool_choice")
+    allowed = choice.get("allowed_tools", {"tools": [choice]})["tools"] if isinstance(choice, dict) else []
+    kinds = {(tool["type"], _called(tool)["name"]) for tool in body.get("tools", [])}
+    if any((tool["type"], _called(tool)["name"]) not in kinds for tool in allowed):
+        return "Tool choice not found in 'tools' parameter."
     if len(names) > 128:
         return f"Invalid 'tools': array too long. Expected maximum length 128, but got {len(names)}."
     if "tools" in body and not names:
         return "Invalid 'tools': empty array."
-    if any("$schema" in tool["function"]["parameters"] for tool in body.get("tools", [])):
+    if any("$schema" in _called(tool).get("parameters", ()) for tool in body.get("tools", [])):
         return "Unknown name '$schema'"
     open_ids: list[str] = []
     for message in body["messages"]:
@@ -37,9 +42,11 @@ def refuse_chat(body: Json) -> str | None:
         for call in message.get("tool_calls", []):
             if not call.get("id") or len(call["id"]) > 40:
                 return "Invalid 'tool_calls[].id'"
-            if bad := _bad_names([call["function"]["name"]], 64):
+            if bad := _bad_names([_called(call)["name"]], 64):
                 return bad
-            if not _is_object(call["function"]["arguments"]):
+            if call["type"] == "custom" and not isinstance(call["custom"].get("input"), str):
+                return "Missing required parameter: 'tool_calls[].custom.input'"
+            if call["type"] == "function" and not _is_object(call["function"]["arguments"]):
                 return "Invalid 'tool_calls[].function.arguments'"
             open_ids.append(call["id"])
         if len(set(open_ids)) != len(open_ids):
@@ -54,7 +61,7 @@ def refuse_responses(body: Json) -> str | None:
         body = {**body, "input": [{"role": "user", "content": body["input"]}]}
     elif not isinstance(body.get("input"), list):
         return "Invalid type for 'input': expected a string or an array of items."
-    names = [tool["name"] for tool in body.get("tools", []) if tool["type"] == "function"]
+    names = [tool["name"] for tool in body.get("tools", []) if tool["type"] in {"function", "custom"}]
     if bad := _bad_names(names, 64):
         return bad
     if len(names) > 128:
@@ -68,7 +75,14 @@ def refuse_responses(body: Json) -> str | None:
     item_ids = [item["id"] for item in body["input"] if item.get("id")]
     if len(set(item_ids)) != len(item_ids):
         return "Duplicate item found with id in 'input'."
-    outputs = {"function_call": "function_call_output", "tool_search_call": "tool_search_output"}
+    outputs = {
+        "function_call": "function_call_output",
+        "custom_tool_call": "custom_tool_call_output",
+        "tool_search_call": "tool_search_output",
+    }
+    ids = [item["id"] for item in body["input"] if item.get("id")]
+    if len(set(ids)) != len(ids):
+        return f"Duplicate item found with id {max(ids, key=ids.count)}."
     for item in body["input"]:
         kind = item.get("type", "message")
         if kind in outputs:
@@ -76,11 +90,14 @@ def refuse_responses(body: Json) -> str | None:
                 return "Invalid 'input[].call_id': empty string."
             if item["call_id"] in open_ids:
                 return "Duplicate call_id"
-            if kind == "function_call" and (bad := _bad_names([item["name"]], 64)):
+            if kind != "tool_search_call" and (bad := _bad_names([item["name"]], 64)):
                 return bad
             if kind == "tool_search_call" and not searches:
                 return "tool_search_call without a tool_search tool"
-            arguments = item["arguments"]
+            if kind == "custom_tool_call":
+                arguments: Any = {} if isinstance(item["input"], str) else None
+            else:
+                arguments = item["arguments"]
             if not (_is_object(arguments) if isinstance(arguments, str) else isinstance(arguments, dict)):
                 return "Invalid arguments"
             open_ids[item["call_id"]] = outputs[kind]
@@ -143,6 +160,12 @@ def refuse_anthropic(body: Json) -> str | None:
             return "tool_use.input: Input should be a valid dictionary"
         seen |= open_ids
     return f"tool_use ids without results: {open_ids}" if open_ids else None
+
+
+def _called(record: Json) -> Json:
+    """What of a tool of Chat Completions, or of a call, has its name."""
+    holder: Json = record[record["type"]]
+    return holder
 
 
 def _is_object(arguments: str) -> bool:

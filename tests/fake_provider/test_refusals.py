@@ -54,3 +54,32 @@ def test_items_of_the_history_have_ids_of_their_own() -> None:
     items = [{"type": "message", "role": "assistant", "id": each, "content": "Hi."} for each in "ab"]
     assert status("/responses", {"input": items}) == 200
     assert status("/responses", {"input": [*items, items[0]]}) == 400
+
+
+def test_a_choice_names_tools_that_are_there() -> None:
+    tool = {"type": "custom", "custom": {"name": "run_sql"}}
+    choice = {"type": "custom", "custom": {"name": "run_sql"}}
+    body = {"messages": [USER], "tools": [tool], "tool_choice": choice}
+    assert status("/chat/completions", body) == 200
+    other = {"type": "function", "function": {"name": "run_sql"}}
+    for wrong in (other, {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [other]}}):
+        assert status("/chat/completions", {**body, "tool_choice": wrong}) == 400
+
+
+def test_calls_of_custom_tools_have_text_and_results_of_their_own() -> None:
+    call = {"id": "c", "type": "custom", "custom": {"name": "run_sql", "input": "SELECT 1"}}
+    result = {"role": "tool", "tool_call_id": "c", "content": "1"}
+    chat = {"messages": [USER, {"role": "assistant", "tool_calls": [call]}, result]}
+    assert status("/chat/completions", chat) == 200
+    call["custom"] = {"name": "run_sql"}
+    assert status("/chat/completions", chat) == 400
+    item = {"type": "custom_tool_call", "call_id": "c", "name": "run_sql", "input": "SELECT 1"}
+    for kind, expected in (("custom_tool_call_output", 200), ("function_call_output", 400)):
+        output = {"type": kind, "call_id": "c", "output": "1"}
+        assert status("/responses", {"input": [USER, item, output]}) == expected
+
+
+def test_an_item_is_told_once() -> None:
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": "Hi."}
+    assert status("/responses", {"input": [USER, item]}) == 200
+    assert status("/responses", {"input": [USER, item, item]}) == 400

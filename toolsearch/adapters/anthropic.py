@@ -9,10 +9,10 @@ from typing import Any
 from toolsearch.adapters.api import Arguments, IsOurs, Rounds
 from toolsearch.adapters.recall import Hidden, plain
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import WireForm, read_call
+from toolsearch.adapters.wire import WireForm, written_result
 from toolsearch.chat.anthropic import Assembler
 from toolsearch.chat.arguments import as_object
-from toolsearch.messages import ToolCall
+from toolsearch.messages import ToolCall, ToolResult
 from toolsearch.tools import JsonObject
 
 _SCOPE = ("system", "metadata", "model")
@@ -27,9 +27,11 @@ class Anthropic:
         is_custom = record.get("type") in {None, "custom"}
         return record.get("name") if is_custom else None
 
+    def as_function(self, record: JsonObject) -> JsonObject:
+        return record
+
     def refuses(self, request: Arguments) -> str:
-        del request
-        return ""
+        return "Its conversation is kept by the provider." if request.get("thread") else ""
 
     def messages(self, request: Arguments) -> list[Any]:
         return list(request["messages"])
@@ -55,12 +57,20 @@ class Anthropic:
         del request
         return ""
 
-    def new_state(self, request: Arguments, answer: JsonObject) -> str:
+    def new_state(self, request: Arguments, answer: JsonObject) -> tuple[str, str]:
         del request, answer
-        return ""
+        return "", ""
 
-    def calls(self, answer: JsonObject) -> list[ToolCall]:
-        return [read_call(block) for block in answer["content"] if block["type"] == "tool_use"]
+    def with_state(self, request: Arguments, state: str) -> Arguments:
+        del state
+        return request
+
+    def calls(self, answer: JsonObject) -> list[JsonObject]:
+        return [block for block in answer["content"] if block["type"] == "tool_use"]
+
+    def result(self, call: JsonObject, call_id: str, result: ToolResult) -> JsonObject:
+        del call
+        return written_result(call_id, result, self.form)
 
     def exchange(
         self,
@@ -83,6 +93,16 @@ class Anthropic:
     def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
         ours = [plain(block) for block in answer["content"] if _is_ours(block, is_ours)]
         return list(map(_mended, ours, calls))
+
+    def beyond(self, message: Any, exchange: Sequence[JsonObject]) -> Any:
+        answer = plain(message)
+        content = answer.get("content")
+        if answer.get("role") != "assistant" or not isinstance(content, list):
+            return message
+        answers = (told["content"] for told in exchange if told["role"] == "assistant")
+        said = [block for blocks in answers for block in blocks if block["type"] != "tool_use"]
+        n_shown = len(said) if said and content[: len(said)] == said else 0
+        return {**answer, "content": content[n_shown:]} if n_shown < len(content) else message
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         answer, *rest = map(plain, messages[position : position + 2])

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from toolsearch.adapters.recall import Hidden
 from toolsearch.adapters.wire import WireForm
-from toolsearch.messages import ToolCall
+from toolsearch.messages import ToolCall, ToolResult
 from toolsearch.tools import JsonObject
 
 Arguments: TypeAlias = dict[str, Any]
@@ -27,6 +27,9 @@ class WireApi(Protocol):
 
     def tool_name(self, record: JsonObject) -> str | None:
         """The name of a tool that the caller runs; None for one that the provider runs."""
+
+    def as_function(self, record: JsonObject) -> JsonObject:
+        """The definition of a tool that the caller runs, as one that takes arguments by a schema."""
 
     def refuses(self, request: Arguments) -> str:
         """Why tool search cannot answer such a request; empty where it can."""
@@ -49,11 +52,17 @@ class WireApi(Protocol):
     def server_state(self, request: Arguments) -> str:
         """Key of a conversation that the provider keeps, of which `messages` are only the end; else empty."""
 
-    def new_state(self, request: Arguments, answer: JsonObject) -> str:
-        """Key under which the conversation can be continued at the provider; else empty."""
+    def new_state(self, request: Arguments, answer: JsonObject) -> tuple[str, str]:
+        """Keys of a conversation that the provider keeps: the caller's and its own; else empty."""
 
-    def calls(self, answer: JsonObject) -> list[ToolCall]:
-        """The calls of an answer in the API's own form, in order."""
+    def with_state(self, request: Arguments, state: str) -> Arguments:
+        """The request with the provider's own key of the conversation that it continues."""
+
+    def calls(self, answer: JsonObject) -> list[JsonObject]:
+        """The calls of an answer of tools that the caller runs, in the API's own form and in order."""
+
+    def result(self, call: JsonObject, call_id: str, result: ToolResult) -> JsonObject:
+        """The result of a call as the conversation holds it, under `call_id`."""
 
     def exchange(
         self,
@@ -66,6 +75,9 @@ class WireApi(Protocol):
 
     def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
         """Our calls of an answer in the API's form, mended as `calls`."""
+
+    def beyond(self, message: Any, exchange: Sequence[JsonObject]) -> Any:
+        """What a message of the caller says beside `exchange`, of which a stream has shown parts; or None."""
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         """Give the answer at `position` of `messages` our calls back, and put their results after it."""

@@ -9,12 +9,13 @@ from typing import Any
 from toolsearch.adapters.api import Arguments, IsOurs, Rounds
 from toolsearch.adapters.recall import Hidden, plain
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import WireForm, read_call
+from toolsearch.adapters.wire import NO_SCHEMA, WireForm, written_result
 from toolsearch.chat.openai_chat import Assembler
-from toolsearch.messages import ToolCall
+from toolsearch.messages import ToolCall, ToolResult
 from toolsearch.tools import JsonObject
 
 _SCOPE = ("user", "safety_identifier", "prompt_cache_key", "model")
+_GAP = "\n\n"
 
 
 class OpenAIChat:
@@ -23,8 +24,14 @@ class OpenAIChat:
     form: WireForm = "openai_chat"
 
     def tool_name(self, record: JsonObject) -> str | None:
-        function = record.get("function")
-        return function.get("name") if isinstance(function, dict) else None
+        holder = _holder(record)
+        return holder.get("name") if isinstance(holder, dict) else None
+
+    def as_function(self, record: JsonObject) -> JsonObject:
+        if "custom" not in record:
+            return record
+        told = {key: record["custom"].get(key, "") for key in ("name", "description")}
+        return {"type": "function", "function": {**told, "parameters": NO_SCHEMA}}
 
     def refuses(self, request: Arguments) -> str:
         n = request.get("n")
@@ -60,13 +67,20 @@ class OpenAIChat:
         del request
         return ""
 
-    def new_state(self, request: Arguments, answer: JsonObject) -> str:
+    def new_state(self, request: Arguments, answer: JsonObject) -> tuple[str, str]:
         del request, answer
-        return ""
+        return "", ""
 
-    def calls(self, answer: JsonObject) -> list[ToolCall]:
-        calls = _message(answer).get("tool_calls") or ()
-        return [read_call(call) for call in calls if "function" in call]
+    def with_state(self, request: Arguments, state: str) -> Arguments:
+        del state
+        return request
+
+    def calls(self, answer: JsonObject) -> list[JsonObject]:
+        return list(_message(answer).get("tool_calls") or ())
+
+    def result(self, call: JsonObject, call_id: str, result: ToolResult) -> JsonObject:
+        del call
+        return written_result(call_id, result, self.form)
 
     def exchange(
         self,
@@ -77,14 +91,22 @@ class OpenAIChat:
     ) -> list[JsonObject]:
         del request
         message = _message(answer)
-        mended = iter(calls)
-        told = [_mended(call, next(mended)) if "function" in call else call for call in message["tool_calls"]]
+        told = list(map(_mended, message["tool_calls"], calls))
         return [{**message, "tool_calls": told}, *results]
 
     def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
-        asked = (call for call in _message(answer)["tool_calls"] if "function" in call)
-        ours = [call for call in asked if is_ours(call["function"]["name"])]
+        ours = [call for call in self.calls(answer) if is_ours(_holder(call)["name"])]
         return list(map(_mended, ours, calls))
+
+    def beyond(self, message: Any, exchange: Sequence[JsonObject]) -> Any:
+        answer = plain(message)
+        rest = answer.get("content")
+        if answer.get("role") != "assistant" or not isinstance(rest, str):
+            return message
+        for said in filter(None, (told.get("content") for told in exchange if told["role"] == "assistant")):
+            if rest.startswith(said):
+                rest = rest.removeprefix(said).removeprefix(_GAP)
+        return message if rest == answer["content"] else {**answer, "content": rest or None}
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         answer = plain(messages[position])
@@ -96,7 +118,7 @@ class OpenAIChat:
         answer = answer.model_copy(deep=True)
         message = answer.choices[0].message
         message.tool_calls = [
-            call for call in message.tool_calls if not is_ours(getattr(call, "function", call).name)
+            call for call in message.tool_calls if not is_ours(_holder(call.to_dict())["name"])
         ]
         return answer
 
@@ -119,7 +141,7 @@ class OpenAIChatChunks:
         self._assembler = Assembler()
         self._held: list[Any] = []
         self._places: dict[int, int | None] = {}
-        self._gap = "\n\n" if self._has_spoken else ""
+        self._gap = _GAP if self._has_spoken else ""
 
     def show(self, chunk: Any) -> list[Any]:
         self._assembler.add(chunk.to_dict())
@@ -149,7 +171,7 @@ class OpenAIChatChunks:
         if whole is None:
             return {"choices": [{"message": {}}]}
         message = {key: value for key, value in whole["choices"][0]["message"].items() if value}
-        calls = [{"type": "function", **call} for call in message.pop("tool_calls", ())]
+        calls = [{"type": "function"} | call for call in message.pop("tool_calls", ())]
         return {"choices": [{"message": {"role": "assistant", **message, "tool_calls": calls}}]}
 
     def last(self) -> list[Any]:
@@ -161,7 +183,7 @@ class OpenAIChatChunks:
 
     def _is_shown(self, call: Any) -> bool:
         """Whether the piece belongs to a call of the caller's tools; it then gets its place among these."""
-        name = call.function.name if call.function else None
+        name = (_holder(call.to_dict()) or {}).get("name")
         if name:
             self._places[call.index] = None if self._is_ours(name) else self._n_shown
             self._n_shown += not self._is_ours(name)
@@ -176,7 +198,14 @@ def _message(answer: JsonObject) -> JsonObject:
     return message
 
 
+def _holder(record: JsonObject) -> Any:
+    """What has the name of a tool, or of the tool that a call means."""
+    return record.get("function") or record.get("custom")
+
+
 def _mended(record: JsonObject, call: ToolCall) -> JsonObject:
+    if "custom" in record:
+        return {**record, "id": call.id, "custom": {**record["custom"], "name": call.name}}
     function = {**record["function"], "name": call.name, "arguments": call.arguments}
     return {**record, "id": call.id, "function": function}
 

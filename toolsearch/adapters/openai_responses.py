@@ -9,9 +9,15 @@ from typing import Any
 from toolsearch.adapters.api import Arguments, IsOurs, Rounds
 from toolsearch.adapters.recall import Hidden, plain
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import WireForm, read_call
-from toolsearch.messages import ToolCall
+from toolsearch.adapters.wire import NO_SCHEMA, WireForm, written_result
+from toolsearch.messages import ToolCall, ToolResult
 from toolsearch.tools import JsonObject
+
+_CALLS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+"""Types of calls, and of their results."""
+
+_SHOWN_ID = "shown_id"
+"""In an answer out of a stream: the id that the caller gets to know."""
 
 _SCOPE = ("instructions", "user", "safety_identifier", "prompt_cache_key", "model")
 
@@ -22,7 +28,13 @@ class OpenAIResponses:
     form: WireForm = "openai_responses"
 
     def tool_name(self, record: JsonObject) -> str | None:
-        return record.get("name") if record.get("type") == "function" else None
+        return record.get("name") if record.get("type") in {"function", "custom"} else None
+
+    def as_function(self, record: JsonObject) -> JsonObject:
+        if record.get("type") == "function":
+            return record
+        told = {key: record.get(key, "") for key in ("name", "description")}
+        return {"type": "function", **told, "parameters": NO_SCHEMA}
 
     def refuses(self, request: Arguments) -> str:
         return "It runs in the background." if request.get("background") is True else ""
@@ -36,7 +48,7 @@ class OpenAIResponses:
     def with_messages(self, request: Arguments, told: list[Any], rounds: Rounds) -> Arguments:
         if rounds and self._conversation(request):
             # Everything else is already part of the provider's conversation.
-            results = [item for item in rounds[-1] if item.get("type") == "function_call_output"]
+            results = [item for item in rounds[-1] if item.get("type") in _CALLS.values()]
             return {**request, "input": results}
         return {**request, "input": [*told, *chain.from_iterable(rounds)]}
 
@@ -58,11 +70,21 @@ class OpenAIResponses:
         previous = request.get("previous_response_id")
         return previous if isinstance(previous, str) else self._conversation(request)
 
-    def new_state(self, request: Arguments, answer: JsonObject) -> str:
-        return self._conversation(request) or str(answer.get("id") or "")
+    def new_state(self, request: Arguments, answer: JsonObject) -> tuple[str, str]:
+        if conversation := self._conversation(request):
+            return conversation, conversation
+        own = str(answer.get("id") or "")
+        return str(answer.get(_SHOWN_ID) or own), own
 
-    def calls(self, answer: JsonObject) -> list[ToolCall]:
-        return [read_call(item) for item in answer["output"] if item["type"] == "function_call"]
+    def with_state(self, request: Arguments, state: str) -> Arguments:
+        is_told = isinstance(request.get("previous_response_id"), str)
+        return {**request, "previous_response_id": state} if is_told else request
+
+    def calls(self, answer: JsonObject) -> list[JsonObject]:
+        return [item for item in answer["output"] if _is_call(item)]
+
+    def result(self, call: JsonObject, call_id: str, result: ToolResult) -> JsonObject:
+        return {**written_result(call_id, result, self.form), "type": _CALLS[call["type"]]}
 
     def exchange(
         self,
@@ -72,10 +94,7 @@ class OpenAIResponses:
         results: Sequence[JsonObject],
     ) -> list[JsonObject]:
         mended = iter(calls)
-        items = [
-            _mended(item, next(mended)) if item["type"] == "function_call" else item
-            for item in plain(answer["output"])
-        ]
+        items = [_mended(item, next(mended)) if _is_call(item) else item for item in plain(answer["output"])]
         if request.get("store") is False:
             # Without storage the provider knows reasoning again only by what it has encrypted.
             items = [i for i in items if i["type"] != "reasoning" or i.get("encrypted_content")]
@@ -84,6 +103,10 @@ class OpenAIResponses:
     def beside(self, answer: JsonObject, is_ours: IsOurs, calls: Sequence[ToolCall]) -> list[JsonObject]:
         ours = [plain(item) for item in answer["output"] if _is_ours(item, is_ours)]
         return list(map(_mended, ours, calls))
+
+    def beyond(self, message: Any, exchange: Sequence[JsonObject]) -> Any:
+        item = plain(message)
+        return None if item.get("id") and any(_is_same(item, told) for told in exchange) else message
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         # Items stand for themselves, so a call and its result may precede what was said with it.
@@ -156,7 +179,7 @@ class OpenAIResponsesChunks:
         whole: JsonObject = self._response.to_dict()
         if not whole.get("output"):
             whole["output"] = [item.to_dict() for _, item in sorted(self._round_items.items())]
-        return whole
+        return {**whole, _SHOWN_ID: self._id}
 
     def last(self) -> list[Any]:
         begun = self._beginning()
@@ -181,8 +204,19 @@ class OpenAIResponsesChunks:
 
 
 def _mended(item: JsonObject, call: ToolCall) -> JsonObject:
+    if item["type"] == "custom_tool_call":
+        return {**item, "call_id": call.id, "name": call.name}
     return {**item, "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 def _is_ours(item: JsonObject, is_ours: IsOurs) -> bool:
-    return item.get("type") == "function_call" and is_ours(item["name"])
+    return _is_call(item) and is_ours(item["name"])
+
+
+def _is_call(item: JsonObject) -> bool:
+    """Of a tool that the caller runs."""
+    return item.get("type") in _CALLS
+
+
+def _is_same(item: JsonObject, told: JsonObject) -> bool:
+    return (item.get("type"), item["id"]) == (told.get("type"), told.get("id"))

@@ -30,12 +30,14 @@ class Hidden:
         exchange: Whole rounds, before the answer that the caller got.
         calls, results: Of searches in the very answer that the caller got without them.
         searches: The results of all of them, neutral between providers.
+        state: The provider's own key of the conversation, where the caller knows another.
     """
 
     exchange: tuple[JsonObject, ...] = ()
     calls: tuple[JsonObject, ...] = ()
     results: tuple[JsonObject, ...] = ()
     searches: tuple[Message, ...] = ()
+    state: str = ""
 
     def apart_from(self, taken: Collection[str]) -> Hidden:
         """The same with another id, always the same one, for a call whose id is among `taken`.

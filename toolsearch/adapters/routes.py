@@ -31,8 +31,8 @@ _ROUTES = {
     "/v1/messages": Route(Anthropic()),
     "/v1/messages/count_tokens": Route(Anthropic(), counts=True),
 }
-# What a conversation says may look like anything.
-_CONVERSATION = frozenset({"messages", "input", "items", "content", "metadata"})
+# What a conversation says may look like anything, and a choice only names tools.
+_NO_DEFINITIONS = frozenset({"messages", "input", "items", "content", "metadata", "tool_choice"})
 _TOOLS = frozenset({"tools", "functions"})
 
 
@@ -57,7 +57,7 @@ def tools_within(body: Any) -> Iterator[JsonObject]:
         for key, value in body.items():
             if key in _TOOLS and isinstance(value, list):
                 yield from filter(_is_run_by_caller, map(plain, value))
-            elif key not in _CONVERSATION:
+            elif key not in _NO_DEFINITIONS:
                 yield from tools_within(value)
     elif isinstance(body, list):
         for item in body:

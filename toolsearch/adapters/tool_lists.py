@@ -174,7 +174,7 @@ class _Records(dict[str, JsonObject]):
 def _names_in(value: Any) -> Iterator[str]:
     """Every name under which a model may call one of these tools, those of a namespace included."""
     for record in value if isinstance(value, list) else ():
-        for holder in (record, record.get("function")):
+        for holder in (record, record.get("function"), record.get("custom")):
             if isinstance(holder, dict) and isinstance(holder.get("name"), str):
                 yield holder["name"]
         yield from _names_in(record.get("tools"))
@@ -183,6 +183,6 @@ def _names_in(value: Any) -> Iterator[str]:
 def _read(name: str, record: JsonObject, api: WireApi) -> Tool | None:
     """The tool of a definition, or None for one that the search cannot use."""
     try:
-        return passed_tool(name, record, api.form)
+        return passed_tool(name, api.as_function(record), api.form)
     except DefinitionError:
         return None

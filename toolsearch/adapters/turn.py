@@ -13,7 +13,13 @@ from toolsearch.adapters.api import Arguments, Chunks, WireApi
 from toolsearch.adapters.recall import Hidden, Recall, digest, plain, prefix_keys
 from toolsearch.adapters.tool_lists import ToolList, ToolLists
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import calls_in, read_conversation, written_result, written_tools
+from toolsearch.adapters.wire import (
+    calls_in,
+    is_of_model,
+    read_call,
+    read_conversation,
+    written_tools,
+)
 from toolsearch.advisors.calls import PlannedCall, plan_calls
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import SEARCH_TOOL
@@ -98,7 +104,8 @@ class Turn:
         self._api = api
         self._request = request
         self._list = tool_list
-        self._seed = digest(api.form, tool_list.key, caller, api.scope(request), api.server_state(request))
+        self._state = api.server_state(request)
+        self._seed = digest(api.form, tool_list.key, caller, api.scope(request), self._state)
         self._rounds: list[list[JsonObject]] = []
         self._searches: list[Message] = []
         self._usages: list[Any] = []
@@ -128,10 +135,12 @@ class Turn:
         Raises:
             LimitExceededError: more rounds than `max_rounds`.
         """
-        calls = self._api.calls(answer)
+        records = self._api.calls(answer)
+        calls = list(map(read_call, records))
         planned = self._planned(calls)
         ours = [each.call for each in planned]
-        results = [self._result(each) for each in planned]
+        asked = [record for record, call in zip(records, calls, strict=True) if self.is_ours(call.name)]
+        results = list(map(self._result, asked, planned))
         if ours and len(ours) == len(calls):
             self._rounds.append(self._api.exchange(self._request, answer, ours, results))
             if len(self._rounds) >= self._searching.max_rounds:
@@ -151,7 +160,7 @@ class Turn:
         answer: JsonObject = response.to_dict(warnings=False)
         if not self.take(answer):
             return None
-        if any(self.is_ours(call.name) for call in self._api.calls(answer)):
+        if any(self.is_ours(read_call(call).name) for call in self._api.calls(answer)):
             response = self._api.without(response, self.is_ours)
         if len(self._usages) > 1:
             response = response.model_copy(update={"usage": summed(self._usages)})
@@ -176,19 +185,24 @@ class Turn:
         neutral: list[Message] = []
         rejoin: list[tuple[int, Hidden]] = []
         self._at_end = Hidden()
-        state = self._api.server_state(self._request)
-        if state and (hidden := recall.find(self._state_key(state))):
+        if self._state and (hidden := recall.find(self._state_key(self._state))):
             told += hidden.results
             neutral += hidden.searches
+            self._request = self._api.with_state(self._request, hidden.state)
         self._key = self._seed
+        exchange: tuple[JsonObject, ...] = ()
         for message, key in zip(messages, prefix_keys(self._seed, messages), strict=True):
-            told.append(message)
+            if not is_of_model(message):
+                exchange = ()
+            rest = self._api.beyond(message, exchange) if exchange else message
+            told += [] if rest is None else [rest]
             neutral += read_conversation([message], {})
             self._key, hidden = key, recall.find(key)
             self._at_end = hidden or Hidden()
             if hidden is not None:
                 hidden = hidden.apart_from(taken)
                 told += hidden.exchange
+                exchange = hidden.exchange
                 neutral += hidden.searches
                 if hidden.calls:
                     rejoin.append((len(told), hidden))
@@ -235,7 +249,7 @@ class Turn:
         offered = APPEND.runnable(self.discovery.offer())
         return plan_calls(AssistantMessage(content=ours), offered, history=[taken]).calls
 
-    def _result(self, planned: PlannedCall) -> JsonObject:
+    def _result(self, asked: JsonObject, planned: PlannedCall) -> JsonObject:
         """The result of a call of ours in the provider's form."""
         call = planned.call
         result = planned.refusal or self.discovery.search(planned.arguments)
@@ -249,17 +263,16 @@ class Turn:
                 structured=result.structured,
             )
         )
-        return written_result(call.id, result, self._api.form)
+        return self._api.result(asked, call.id, result)
 
     def _keep(self, answer: JsonObject, calls: list[JsonObject], results: list[JsonObject]) -> None:
         """Remember what the caller does not get to see."""
-        state = self._api.new_state(self._request, answer)
-        before = self._api.server_state(self._request)
-        known = self._searching.recall.find(self._state_key(before)) if before else None
+        state, own_state = self._api.new_state(self._request, answer)
+        known = self._searching.recall.find(self._state_key(self._state)) if self._state else None
         searches = (*(known.searches if known else ()), *self._at_end.searches, *self._searches)
         if state and searches:
             self._searching.recall.keep(
-                self._state_key(state), Hidden(results=tuple(results), searches=searches)
+                self._state_key(state), Hidden(results=tuple(results), searches=searches, state=own_state)
             )
         if self._searches:
             exchange = [message for messages in self._rounds for message in messages]

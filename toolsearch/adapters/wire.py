@@ -18,6 +18,9 @@ from toolsearch.tools import JsonObject, Tool
 WireForm: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic"]
 FORMS: tuple[WireForm, ...] = ("openai_chat", "openai_responses", "anthropic")
 
+NO_SCHEMA: JsonObject = {"type": "object", "properties": {}}
+"""Of a custom tool, which takes text."""
+
 _ENTRY = re.compile(r"^- ([a-zA-Z0-9_-]{1,64})(?:$|: )", re.MULTILINE)
 _EVICTED = re.compile(r"^No longer loaded, to make room: ([a-zA-Z0-9_, -]+)\.$", re.MULTILINE)
 
@@ -29,7 +32,7 @@ def written_tools(tools: Sequence[Tool], form: WireForm) -> list[JsonObject]:
 
 
 def read_call(call: Any) -> ToolCall:
-    """A call in any of the forms.
+    """A call in any of the forms; of a custom tool the arguments are its input, as it is.
 
     Raises:
         ValueError: it has no name.
@@ -37,14 +40,15 @@ def read_call(call: Any) -> ToolCall:
     if isinstance(call, ToolCall):
         return call
     record = _record(call)
-    function = _record(record.get("function")) or record
-    if "name" not in function:
+    function = _record(record.get("function")) or _record(record.get("custom")) or record
+    name = SEARCH_TOOL if record.get("type") == "tool_search_call" else function.get("name")
+    if name is None:
         raise ValueError(f"This is no tool call: {record!r:.200}")
-    arguments = function.get("arguments", record.get("input"))
+    arguments = function.get("arguments", function.get("input"))
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments or {}, ensure_ascii=False)
     call_id = record.get("call_id") or record.get("id") or ""
-    return ToolCall(id=call_id, name=function["name"], arguments=arguments)
+    return ToolCall(id=call_id, name=name, arguments=arguments)
 
 
 def written_result(call_id: str, result: ToolResult, form: WireForm) -> JsonObject:
@@ -58,6 +62,17 @@ def written_result(call_id: str, result: ToolResult, form: WireForm) -> JsonObje
         case "anthropic":
             failed = {"is_error": True} if result.is_error else {}
             return {"type": "tool_result", "tool_use_id": call_id, "content": text, **failed}
+
+
+def is_of_model(message: Any) -> bool:
+    """Whether the model said it: an answer, or an item of one."""
+    record = _record(message)
+    return record.get("role", "assistant") == "assistant" and not str(record.get("type")).endswith("_output")
+
+
+def is_custom(call: Any) -> bool:
+    """Whether it is a call of a custom tool of OpenAI, which takes text."""
+    return _record(call).get("type") in {"custom", "custom_tool_call"}
 
 
 def calls_in(message: Any) -> list[ToolCall]:
@@ -92,9 +107,9 @@ def read_conversation(
 def _parts(record: JsonObject) -> Iterator[ToolCall | UserMessage | ToolMessage]:
     """The calls, results and words of the user in one message or item."""
     match record:
-        case {"type": "function_call"}:
+        case {"type": "function_call" | "custom_tool_call" | "tool_search_call"}:
             yield read_call(record)
-        case {"type": "function_call_output", "call_id": str(call_id)}:
+        case {"type": "function_call_output" | "custom_tool_call_output", "call_id": str(call_id)}:
             yield _result(call_id, record.get("output"))
         case {"role": "tool", "tool_call_id": str(call_id)}:
             yield _result(call_id, record.get("content"))

@@ -41,6 +41,14 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    is_custom: bool = False
+
+
+def _written(call: _Call) -> JsonObject:
+    if call.is_custom:
+        custom = {"name": call.name, "input": joined(call.arguments)}
+        return {"id": call.id, "type": "custom", "custom": custom}
+    return {"id": call.id, "function": {"name": call.name, "arguments": joined(call.arguments)}}
 
 
 class CallPieces:
@@ -56,19 +64,18 @@ class CallPieces:
 
     def add(self, delta: JsonObject) -> None:
         """Take one entry of a delta's ``tool_calls``."""
-        function = delta.get("function") or {}
-        name, arguments = function.get("name") or "", function.get("arguments")
+        custom = delta.get("custom")
+        function = custom or delta.get("function") or {}
+        name, arguments = function.get("name") or "", function.get("input" if custom else "arguments")
         call = self._call_of(delta.get("index"), str(delta.get("id") or ""), name)
         call.name = call.name or name
+        call.is_custom = call.is_custom or bool(custom)
         if arguments:
             call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
 
     def calls(self) -> list[JsonObject]:
         """The calls as a whole answer has them, by index, then in the order in which they began."""
-        return [
-            {"id": call.id, "function": {"name": call.name, "arguments": joined(call.arguments)}}
-            for call in sorted(self._calls, key=lambda call: call.index)
-        ]
+        return [_written(call) for call in sorted(self._calls, key=lambda call: call.index)]
 
     def _call_of(self, index: Any, call_id: str, name: str) -> _Call:
         same_id = [call for call in self._calls if call_id and call.id == call_id]
