@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolsearch.catalog import Catalog
     from toolsearch.evaluation.datasets import Dataset
     from toolsearch.tuning.comparison import Gain
+    from toolsearch.tuning.pairs import Example
     from toolsearch.tuning.training import StepReport
     from toolsearch.tuning.tune import TuneResult
 
@@ -42,6 +43,15 @@ def tune(
         list[Path] | None,
         typer.Option(metavar="FILE", help='Lines of {"query", "tools": [names]}: requests and calls.'),
     ] = None,
+    write_queries: Annotated[
+        str,
+        typer.Option(
+            "--write-queries",
+            metavar="MODEL",
+            help="A chat model that writes requests to train on: as for chat, or offline for a small one.",
+            show_default=False,
+        ),
+    ] = "",
     base: Annotated[
         str, typer.Option(metavar="DIR", help="A BERT sentence encoder; without, all-MiniLM-L6-v2.")
     ] = "",
@@ -49,7 +59,7 @@ def tune(
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many steps.")] = 150,
     minutes: Annotated[
         float, typer.Option(metavar="N", min=0.1, help="At most so long; fewer steps where they are slow.")
-    ] = 15.0,
+    ] = 12.0,
     held_out: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=0.9, help="Of the queries, to measure with.")
     ] = 0.3,
@@ -80,18 +90,19 @@ def tune(
     from toolsearch.tuning.tune import tune as run
 
     loaded = load_catalog(catalog, strict=strict, source=source)
+    written = _written(loaded.catalog, write_queries) if write_queries else []
     asked = _queries(loaded.catalog, queries or (), usage or ())
     test: Dataset | None = None
     if asked is None:
         left_out, validation = held_out_tools(
             "held-out tools", tuple(loaded.catalog.values()), share=held_out / 2, seed=seed
         )
-        sources = sources_for(loaded.catalog, without=left_out)
+        sources = sources_for(loaded.catalog, without=left_out, written=written)
     else:
         learned, test = split_queries(asked, share=held_out, seed=seed)
         trained, stopping = split_queries(learned, share=_VALIDATION_SHARE if held_out else 0.0, seed=seed)
         validation = dataset_source(stopping, name="held-out queries")
-        sources = sources_for(loaded.catalog, trained)
+        sources = sources_for(loaded.catalog, trained, written=written)
     settings = TuneSettings(steps=steps, minutes=minutes, seed=seed, threads=threads)
     parts = [f"{counted(len(each), 'pair')} of {each.name}" for each in sources]
     say(f"Training on {', '.join(parts)}.")
@@ -112,6 +123,8 @@ def tune(
         gains = compare(answerable, BundledEmbedder(), TunedEmbedder(output))
     n_test = 0 if test is None else sum(bool(query.gold) for query in test.queries)
     data = [f"{counted(len(loaded.catalog), 'tool')} of {', '.join(catalog)}"]
+    if written:
+        data.append(f"{counted(len(written), 'request')} written by {write_queries}")
     data += [f"{source.name}: {counted(len(source), 'pair')}" for source in sources]
     write_card(result, command=_command_line(), data=data, gains=gains, n_held_out=n_test)
     if json:
@@ -152,6 +165,38 @@ def _queries(
         count = counted(len(dataset.dropped), "query")
         say(f"{count} left out: the catalog lacks tools that they need.")
     return dataset
+
+
+def _written(catalog: Catalog, spec: str) -> list[Example]:
+    """What the model writes for each tool, as far as the untuned search finds the tool by it."""
+    import asyncio
+
+    from toolsearch.chat.load import load_chat_model
+    from toolsearch.document import render_document
+    from toolsearch.embedders.bundled import BundledEmbedder
+    from toolsearch.tuning.offline import offline_model
+    from toolsearch.tuning.written import keep_findable, write_queries
+
+    tools = tuple(catalog.values())
+
+    async def write() -> list[Example]:
+        with progress_bar("Writing requests") as progress:
+            if spec == "offline":
+                async with offline_model() as model:
+                    return await write_queries(tools, model, progress=progress)
+            hosted = load_chat_model(spec)
+            try:
+                return await write_queries(tools, hosted, at_once=4, progress=progress)
+            finally:
+                await hosted.aclose()
+
+    try:
+        examples = asyncio.run(write())
+    except ValueError as exc:
+        raise typer.BadParameter(str(exc), param_hint="--write-queries") from exc
+    kept = keep_findable(examples, list(map(render_document, tools)), BundledEmbedder())
+    say(f"{counted(len(kept), 'request')} kept of {len(examples):,} that {spec} wrote.")
+    return kept
 
 
 @contextmanager
