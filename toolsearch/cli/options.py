@@ -22,7 +22,8 @@ EmbedderSpec: TypeAlias = Annotated[
     typer.Option(
         "--embedder",
         metavar="ID",
-        help="default, st:NAME (sentence-transformers) or https://HOST/v1#MODEL (OpenAI-compatible).",
+        help="default, st:NAME (sentence-transformers), https://HOST/v1#MODEL (OpenAI-compatible), "
+        "or a folder of toolsearch tune.",
         show_default=False,
     ),
 ]
