@@ -76,3 +76,10 @@ def test_definitions_that_cannot_be_used_are_refused() -> None:
         tool_from_schema(lambda arguments: None, name="call_tool")
     with pytest.raises(DefinitionError, match="must take one dict"):
         tool_from_schema(lambda a, b: None, name="two")
+
+
+def test_no_pattern_of_a_foreign_schema_holds_up_the_loop() -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string", "pattern": "^(a+)+$"}}}
+    made = tool_from_schema(lambda arguments: arguments, name="find", input_schema=schema)
+    with pytest.raises(ToolArgumentsError, match="does not match"):
+        call(made, {"q": "a" * 10_000 + "!"})

@@ -18,6 +18,7 @@ from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinish
 from toolsearch.exceptions import AnswerFormatError, SchemaError
 from toolsearch.messages import Message, SystemMessage, UserMessage
 from toolsearch.schema.keywords import subschemas
+from toolsearch.schema.patterns import bounded_validator, find_errors
 from toolsearch.schema.refs import localise, target_of, unending_ref
 from toolsearch.tools import JsonObject
 
@@ -73,7 +74,7 @@ class StructuredOutputAdvisor:
             self._schema = self._adapter.json_schema()
         kind = validator_for(self._schema)
         kind.check_schema(self._schema)
-        self._validator = kind(_closed(self._schema), registry=Registry())
+        self._validator = bounded_validator(kind, _closed(self._schema), registry=Registry())
 
     async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
         """Events of every attempt; last the valid answer, with usage summed.
@@ -121,7 +122,7 @@ class StructuredOutputAdvisor:
             value = json.loads(written)
         except (ValueError, RecursionError) as exc:
             raise _FormError([f"it is not JSON ({exc})"]) from exc
-        found = [f"{error.json_path}: {error.message}" for error in self._validator.iter_errors(value)]
+        found = [f"{error.json_path}: {error.message}" for error in find_errors(self._validator, value)]
         if found:
             raise _FormError(found)
         return value

@@ -12,6 +12,7 @@ from toolsearch.functions.calling import FunctionCall
 from toolsearch.functions.signatures import globals_of, read_parameters
 from toolsearch.naming import RESERVED_NAMES, public_name
 from toolsearch.schema import check_schema
+from toolsearch.schema.patterns import bounded_validator, find_errors
 from toolsearch.tools import JsonObject, Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def tool_from_schema(
 ) -> Tool:
     """A tool whose `function` takes all arguments as one dict, and a `ToolContext` where it asks for one.
 
-    Arguments are checked against `input_schema` and handed on as they came: nothing is converted, and no
-    default is filled in. The rest is as with `tool`; `stated` are further fields of `Tool`, such as
-    ``description`` and ``tags``.
+    Arguments are checked against `input_schema`, its patterns in bounded time (see `bounded_validator`), and
+    handed on as they came: nothing is converted, and no default is filled in. The rest is as with `tool`;
+    `stated` are further fields of `Tool`, such as ``description`` and ``tags``.
 
     Raises:
         SchemaError: `input_schema` is not a usable JSON Schema.
@@ -70,7 +71,8 @@ class _DataParameters:
         return [context if is_context else arguments for is_context in self.takes_context], {}
 
     def _problems(self, arguments: JsonObject) -> tuple[str, ...]:
-        errors = sorted(self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.path)))
+        found = find_errors(self._validator, arguments)
+        errors = sorted(found, key=lambda error: list(map(str, error.path)))
         problems = tuple(
             f"{error.json_path.removeprefix('$.')!r}: {_cut(error.message)}."
             if error.path
@@ -83,7 +85,7 @@ class _DataParameters:
     def _validator(self) -> Validator:
         from jsonschema import Draft202012Validator
 
-        return Draft202012Validator(self.schema)
+        return bounded_validator(Draft202012Validator, self.schema)
 
 
 def _cut(text: str) -> str:
