@@ -15,6 +15,7 @@ from typing_extensions import evaluate_forward_ref
 
 from toolsearch.exceptions import DefinitionError, ParameterError, UnresolvedTypeError
 from toolsearch.functions.annotations import checked_at_once, unaliased
+from toolsearch.functions.frameworks import passed_by_framework
 from toolsearch.functions.typed_dicts import readable_by_pydantic
 from toolsearch.tools import ToolContext
 
@@ -41,7 +42,8 @@ def read_parameters(
     takes it.
 
     Raises:
-        ParameterError: a parameter takes any number of values, or hides a `ToolContext` in another type.
+        ParameterError: a parameter takes any number of values, what a framework passes, or a `ToolContext`
+            hidden in another type.
         UnresolvedTypeError: an annotation names a type that does not exist, perhaps only not yet.
         DefinitionError: there is no signature, or a method without its object.
     """
@@ -120,6 +122,12 @@ def _parameter(tool: str, parameter: inspect.Parameter, scope: Mapping[str, Any]
     annotation = _resolved(tool, parameter, scope)
     if _is_of_attributes(annotation):
         reason = "ClassVar, Final and InitVar are for attributes. Annotate it with the type inside."
+        raise ParameterError(tool, parameter.name, reason)
+    if type_name := passed_by_framework(annotation):
+        reason = (
+            f"{type_name} is passed by that framework alone. Take toolsearch.ToolContext, or have the "
+            "framework make the tool."
+        )
         raise ParameterError(tool, parameter.name, reason)
     takes_context = annotation is ToolContext
     if not takes_context and _mentions_context(annotation):
