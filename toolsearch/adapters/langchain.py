@@ -9,7 +9,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypeAlias, Unpack
 
-from toolsearch.adapters.passed import PassedTool, passed_tool, refusal, required_call
+from pydantic.errors import PydanticInvalidForJsonSchema
+
+from toolsearch.adapters.passed import PassedTool, made_by, passed_tool, refusal, required_call
 from toolsearch.catalog import Catalog
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import SEARCH_TOOL
@@ -17,7 +19,7 @@ from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.embedders.base import Embedder
-from toolsearch.exceptions import ToolCallError
+from toolsearch.exceptions import DefinitionError, ToolCallError
 from toolsearch.functions.results import to_result
 from toolsearch.given import listed
 from toolsearch.messages import ImagePart, Message, TextPart, ToolMessage, ToolResult, UserMessage
@@ -100,7 +102,8 @@ class ToolSearchMiddleware(AgentMiddleware[ToolSearchState, Any, Any]):
         """
         super().__init__()
         given = [
-            each if isinstance(each, BaseTool | Tool) else langchain_tool(each) for each in listed(tools)
+            each if isinstance(each, BaseTool | Tool) else made_by("LangChain", langchain_tool, each)
+            for each in listed(tools)
         ]
         self._catalog = Catalog(_searchable(each) for each in given)
         rules = (filter,) if isinstance(filter, ToolFilter) else ()
@@ -259,10 +262,14 @@ def _searchable(tool: BaseTool | Tool) -> Tool:
     if isinstance(tool, Tool):
         return tool
     schema: Any = tool.tool_call_schema
+    try:
+        schema = schema if isinstance(schema, dict) else schema.model_json_schema()
+    except PydanticInvalidForJsonSchema as exc:
+        raise DefinitionError(tool.name, f"its arguments have no JSON Schema. {exc.message}") from exc
     record = {
         "name": tool.name,
         "description": tool.description,
-        "args_schema": schema if isinstance(schema, dict) else schema.model_json_schema(),
+        "args_schema": schema,
         "tags": tool.tags or [],
         "metadata": tool.metadata or {},
     }

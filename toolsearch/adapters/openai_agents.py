@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any, Unpack
 
-from toolsearch.adapters.passed import passed_tool, refusal, required_call
+from toolsearch.adapters.passed import made_by, passed_tool, refusal, required_call
 from toolsearch.adapters.wire import read_conversation
 from toolsearch.catalog import Catalog
 from toolsearch.delivery.append import APPEND
@@ -96,7 +96,8 @@ class AgentToolSearch:
             UnknownToolError, ToolLimitError, ValueError: as `ToolSearchAdvisor`.
         """
         given = [
-            each if isinstance(each, FunctionTool | Tool) else function_tool(each) for each in listed(tools)
+            each if isinstance(each, FunctionTool | Tool) else made_by("OpenAI Agents", function_tool, each)
+            for each in listed(tools)
         ]
         self._catalog = Catalog(_searchable(each) for each in given)
         rules = (filter,) if isinstance(filter, ToolFilter) else ()

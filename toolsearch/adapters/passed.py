@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from toolsearch.advisors.calls import plan_calls
+from toolsearch.checks import shown
 from toolsearch.exceptions import DefinitionError
 from toolsearch.formats import format_named
 from toolsearch.messages import AssistantMessage, ToolCall, ToolResult
 from toolsearch.naming import PUBLIC_NAME, SEPARATOR, public_name
 from toolsearch.tools import JsonObject, Tool, ToolInvocation
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,3 +62,20 @@ def required_call(tool: Tool) -> ToolInvocation:
     if tool.call is None:
         raise DefinitionError(tool.name, "it has no `call`, so the agent could not run it. Give it one.")
     return tool.call
+
+
+def made_by(framework: str, make: Callable[[Any], T], function: Callable[..., Any]) -> T:
+    """The tool that a framework makes of a function, by its own rules.
+
+    Raises:
+        DefinitionError: it makes none; names the function, and says what the framework does.
+        TypeError: it is nothing to make one of.
+    """
+    if not callable(function):
+        raise TypeError(f"{shown(function)} is no tool. Give a function, a Tool, or a tool of {framework}.")
+    try:
+        return make(function)
+    except Exception as exc:
+        name = getattr(function, "__name__", type(function).__name__)
+        told = str(exc).partition("\n")[0]
+        raise DefinitionError(name, f"{framework} makes no tool of this function. {told}") from exc
