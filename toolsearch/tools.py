@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from toolsearch.exceptions import DefinitionError
+from toolsearch.exceptions import DefinitionError, RunningLoopError
 from toolsearch.naming import public_name
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -90,7 +91,8 @@ class Tool:
         timeout_s: Seconds that a call may take, `math.inf` for any number; None leaves it to who runs it.
         meta: Whatever else the source said, kept for writing the tool back.
         call: How to run it; None for a tool that is only known by its definition. Arguments that do not fit
-            raise `ToolArgumentsError` before anything runs.
+            raise `ToolArgumentsError` before anything runs. Of a tool made from Python it may be given no
+            context, and gives a `messages.ToolResult`.
 
     Raises:
         DefinitionError: the raw name is blank, or `timeout_s` is not more than 0.
@@ -134,3 +136,23 @@ class Tool:
             output_schema=self.output_schema,
             title=self.title,
         )
+
+    def call_sync(self, arguments: JsonObject, context: ToolContext | None = None) -> Any:
+        """What awaiting `call` gives, for callers without an event loop.
+
+        Raises:
+            DefinitionError: the tool has no `call`.
+            RunningLoopError: there is an event loop in this thread; await `call` there.
+            Exception: as `call`, such as `ToolArgumentsError`.
+        """
+        if self.call is None:
+            raise DefinitionError(self.name, "it has no `call`: only its definition is known. Give it one.")
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(_awaited(self.call(arguments, context or ToolContext())))
+        raise RunningLoopError("call_sync", "call")
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value

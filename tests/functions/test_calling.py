@@ -12,14 +12,16 @@ import pytest
 from pydantic import BaseModel
 
 from tests.functions.support import call, text
-from toolsearch import Tool, ToolContext, ToolFailed, ToolRetry, tool
+from toolsearch import Tool, ToolContext, ToolFailed, ToolResult, ToolRetry, tool
 from toolsearch.exceptions import (
     DefinitionError,
+    RunningLoopError,
     ToolArgumentsError,
     ToolResultError,
     ToolTimeoutError,
 )
-from toolsearch.functions import parse_arguments, tool_from_schema
+from toolsearch.functions import augment, parse_arguments, tool_from_schema
+from toolsearch.messages import TextPart
 
 
 def refused(tool_: Any, arguments: dict[str, Any]) -> ToolArgumentsError:
@@ -339,3 +341,58 @@ def test_a_timeout_must_be_positive(timeout_s: float) -> None:
     for make in makers:
         with pytest.raises(DefinitionError, match="it must be more than 0"):
             make()
+
+
+class Why(BaseModel):
+    why: str = ""
+
+
+@tool
+def by_function(tenant: str, context: ToolContext) -> str:
+    return tenant + context.tenant
+
+
+@tool
+async def by_coroutine(tenant: str, context: ToolContext) -> str:
+    return tenant + context.tenant
+
+
+def greet_with(given: dict[str, Any], context: ToolContext) -> str:
+    return f"{given['tenant']}{context.tenant}"
+
+
+by_data = tool_from_schema(
+    greet_with,
+    name="by_data",
+    input_schema={"type": "object", "properties": {"tenant": {"type": "string"}}, "required": ["tenant"]},
+)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [by_function, by_coroutine, by_data, augment(by_function, Why, print)],
+    ids=["def", "async def", "data", "augmented"],
+)
+def test_a_call_by_hand_needs_neither_context_nor_event_loop(made: Tool) -> None:
+    """It is checked and answered like any other."""
+    assert made.call_sync({"tenant": "a"}).content == (TextPart(text="a"),)
+    assert made.call_sync({"tenant": "a"}, ToolContext(tenant="b")).content == (TextPart(text="ab"),)
+    with pytest.raises(ToolArgumentsError, match="tenant"):
+        made.call_sync({})
+
+
+def test_a_call_that_is_awaited_needs_no_context() -> None:
+    async def called() -> ToolResult:
+        return await by_function.call({"tenant": "a"})
+
+    assert asyncio.run(called()).content == (TextPart(text="a"),)
+
+
+def test_blocking_calls_are_refused_within_an_event_loop_and_without_a_call() -> None:
+    async def within() -> None:
+        by_function.call_sync({"tenant": "a"})
+
+    with pytest.raises(RunningLoopError, match=r"await call\(\.\.\.\), not call_sync"):
+        asyncio.run(within())
+    with pytest.raises(DefinitionError, match="'far': it has no `call`"):
+        Tool(raw_name="far").call_sync({})

@@ -69,12 +69,13 @@ class _AugmentedCall(Generic[Fields]):
     names: frozenset[str]
     consumer: Callable[[Augmentation[Fields]], Any]
 
-    async def __call__(self, arguments: JsonObject, context: ToolContext) -> Any:
+    async def __call__(self, arguments: JsonObject, context: ToolContext | None = None) -> Any:
+        given = ToolContext() if context is None else context
         added = {name: value for name, value in arguments.items() if name in self.names}
         own = {name: value for name, value in arguments.items() if name not in self.names}
         try:
             fields = self.fields.model_validate_json(json.dumps(added))
         except ValidationError as exc:
             raise ToolArgumentsError(self.tool, problems_of(exc, added, tuple(self.names))) from exc
-        await run(self.consumer, Augmentation(self.tool, fields, own, context))
-        return await self.call(own, context)
+        await run(self.consumer, Augmentation(self.tool, fields, own, given))
+        return await self.call(own, given)

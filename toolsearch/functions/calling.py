@@ -25,6 +25,12 @@ class Binder(Protocol):
         """
 
 
+class Invocation(Protocol):
+    """A `ToolInvocation` that makes do without a context, and gives a result."""
+
+    async def __call__(self, arguments: JsonObject, context: ToolContext | None = None) -> ToolResult: ...
+
+
 @dataclass(frozen=True)
 class FunctionCall:
     """`Tool.call` of a function: arguments checked, context injected, time limited, result converted.
@@ -39,8 +45,9 @@ class FunctionCall:
     result_converter: Callable[[Any], Any] | None = None
     timeout_s: float | None = None
 
-    async def __call__(self, arguments: JsonObject, context: ToolContext) -> ToolResult:
-        by_position, by_name = self.parameters.bind(self.tool, arguments, context)
+    async def __call__(self, arguments: JsonObject, context: ToolContext | None = None) -> ToolResult:
+        given = ToolContext() if context is None else context
+        by_position, by_name = self.parameters.bind(self.tool, arguments, given)
         async with time_limit(self.tool, self.timeout_s):
             value = await run(self.function, *by_position, **by_name)
             if self.result_converter is not None:

@@ -12,7 +12,7 @@ from types import FunctionType, MethodType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
 from toolsearch.exceptions import DefinitionError, ReservedNameError, UnresolvedTypeError
-from toolsearch.functions.calling import FunctionCall
+from toolsearch.functions.calling import FunctionCall, Invocation
 from toolsearch.functions.docstrings import read_docstring
 from toolsearch.functions.parameters import Parameters
 from toolsearch.functions.signatures import first_is_receiver
@@ -35,6 +35,7 @@ class FunctionTool(Tool, Generic[P, R]):
         parameters: What it takes.
     """
 
+    call: Invocation = field(compare=False, repr=False)
     function: Callable[P, R]
     parameters: Parameters = field(compare=False)
     binds: Literal["object", "class", "nothing"] = field(default="nothing", compare=False)
