@@ -14,6 +14,7 @@ from tests.chat.conftest import MODELS, no_sleep
 from tests.fake_provider import Answer, Call, FakeProvider
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RoundFinished, TextDelta, Usage
 from toolsearch.chat.model import HttpChatModel
+from toolsearch.exceptions import MalformedAnswerError, ModelUnreachableError
 from toolsearch.messages import OpaquePart, ToolCall, UserMessage
 
 Connect = Callable[..., tuple[HttpChatModel, FakeProvider]]
@@ -68,28 +69,21 @@ def test_an_answer_that_was_cut_off_keeps_its_broken_arguments(connect: Connect,
     """What the model wrote is for the loop to judge (E94)."""
     answer = Answer("", (Call("c1", "find", '{"q": "unterm'),), cut_off=True, piece=4)
     model, _ = connect(form, [answer])
-
-    async def streamed() -> ChatResponse:
-        *_, last = [event async for event in model.stream(REQUEST)]
-        assert isinstance(last, RoundFinished)
-        return last.response
-
-    response = asyncio.run(streamed())
+    response = asyncio.run(finished(model))
     assert response.finish_reason == "length"
     assert response.message.tool_calls == (ToolCall(id="c1", name="find", arguments='{"q": "unterm'),)
+
+
+async def finished(model: HttpChatModel) -> ChatResponse:
+    *_, last = [event async for event in model.stream(REQUEST)]
+    assert isinstance(last, RoundFinished)
+    return last.response
 
 
 def stream_of(form: str, events: list[dict[str, Any]]) -> ChatResponse:
     content = b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
     transport = httpx.MockTransport(lambda request: httpx.Response(200, content=content))
-
-    async def streamed() -> ChatResponse:
-        model = MODELS[form]("m", transport=transport, sleep=no_sleep)
-        *_, last = [event async for event in model.stream(REQUEST)]
-        assert isinstance(last, RoundFinished)
-        return last.response
-
-    return asyncio.run(streamed())
+    return asyncio.run(finished(MODELS[form]("m", transport=transport, sleep=no_sleep)))
 
 
 def halves(form: str) -> list[dict[str, Any]]:
@@ -175,3 +169,99 @@ def test_calls_of_small_servers_get_ids_of_their_own() -> None:
         response = asyncio.run(model.complete(REQUEST))
         assert [call.id for call in response.message.tool_calls] == expected
         assert [call.arguments for call in response.message.tool_calls] == ['{"x":0}', '{"x":1}']
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
+def test_a_stream_that_is_cut_before_its_first_words_is_tried_again(form: str, line_end: bytes) -> None:
+    """Wherever it is cut, also within an event."""
+    content = b"".join(
+        line_end.join((f"data: {json.dumps(event)}".encode(), b"", b"")) for event in halves(form)
+    )
+
+    async def streamed(n_bytes: int) -> ChatResponse:
+        bodies = iter([content[:n_bytes], content])
+        transport = httpx.MockTransport(lambda request: httpx.Response(200, content=next(bodies)))
+        return await finished(MODELS[form]("m", transport=transport, sleep=no_sleep))
+
+    async def all_cuts() -> list[ChatResponse]:
+        return [await streamed(n_bytes) for n_bytes in range(len(content))]
+
+    whole = stream_of(form, halves(form))
+    assert all(response == whole for response in asyncio.run(all_cuts()))
+
+
+BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+STOP = {"type": "message_stop"}
+COMPLETED = {"type": "response.completed", "response": {"status": "completed"}}
+
+
+def delta_of(delta: Any) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": 0, "delta": delta}
+
+
+def item_of(item: Any, index: Any = 0) -> dict[str, Any]:
+    return {"type": "response.output_item.added", "output_index": index, "item": item}
+
+
+def arguments_of(delta: Any) -> dict[str, Any]:
+    return {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": delta}
+
+
+@pytest.mark.parametrize(
+    ("form", "events"),
+    [
+        ("anthropic", [{"type": "message_start", "message": None}, STOP]),
+        ("anthropic", [{"type": "content_block_start", "index": 0, "content_block": "x"}, STOP]),
+        ("anthropic", [delta_of({"type": "text_delta", "text": "x"}), STOP]),
+        ("anthropic", [BLOCK, delta_of({"type": "text_delta", "text": 5}), STOP]),
+        ("anthropic", [BLOCK, delta_of({"type": "thinking_delta", "thinking": ["x"]}), STOP]),
+        ("anthropic", [BLOCK, delta_of(None), STOP]),
+        ("anthropic", [{**BLOCK, "index": "0"}, {**BLOCK, "index": 1}, STOP]),
+        ("anthropic", [{**BLOCK, "index": []}, STOP]),
+        ("openai_responses", [{"type": "response.output_text.delta", "delta": 5}]),
+        ("openai_responses", [item_of(None), COMPLETED]),
+        ("openai_responses", [item_of([]), COMPLETED]),
+        ("openai_responses", [item_of({}, "1"), item_of({}, 0), COMPLETED]),
+        ("openai_responses", [item_of({"type": "function_call"}), arguments_of(5), COMPLETED]),
+        ("openai_responses", [{"type": "response.completed", "response": []}]),
+        ("openai_chat", [{"choices": [{"delta": {"content": 5}, "finish_reason": "stop"}]}]),
+        ("openai_chat", [{"choices": [{"delta": {"reasoning": 5}, "finish_reason": "stop"}]}]),
+        ("openai_chat", [{"choices": [{"delta": {"tool_calls": [5]}, "finish_reason": "stop"}]}]),
+        ("openai_chat", [{"choices": {"delta": 5}}]),
+        ("openai_chat", [{"choices": [{"finish_reason": "stop"}], "usage": [1]}]),
+    ],
+    ids=str,
+)
+def test_events_in_another_form_are_a_malformed_answer(form: str, events: list[dict[str, Any]]) -> None:
+    with pytest.raises(MalformedAnswerError):
+        stream_of(form, events)
+
+
+def test_a_stream_that_says_only_that_it_is_done_has_ended() -> None:
+    """As some servers do, which never say why they stopped."""
+
+    def answer(*deltas: dict[str, Any]) -> ChatResponse:
+        events = [f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n" for delta in deltas]
+        content = "".join((*events, "data: [DONE]\n\n")).encode()
+        transport = httpx.MockTransport(lambda request: httpx.Response(200, content=content))
+        model = MODELS["openai_chat"]("m", transport=transport, sleep=no_sleep)
+        return asyncio.run(finished(model))
+
+    call = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
+    assert (answer({"content": "hi"}).text, answer({"content": "hi"}).finish_reason) == ("hi", "stop")
+    assert answer({"tool_calls": [call]}).finish_reason == "tool_calls"
+    with pytest.raises(ModelUnreachableError, match="broke off"):
+        answer()
+
+
+@pytest.mark.parametrize("kind", ["server_tool_use", "mcp_tool_use", "some_new_use"])
+@pytest.mark.parametrize("pieces", [["", '{"query"', ':"é"}'], []])
+def test_calls_that_the_provider_runs_are_the_same_streamed(kind: str, pieces: list[str]) -> None:
+    """They go back to it, which takes an object and no text."""
+    begun = {"type": kind, "id": "x1", "name": "web_search", "input": {}}
+    deltas = [delta_of({"type": "input_json_delta", "partial_json": piece}) for piece in pieces]
+    start: dict[str, Any] = {"type": "message_start", "message": {"content": []}}
+    block: dict[str, Any] = {"type": "content_block_start", "index": 0, "content_block": begun}
+    streamed = stream_of("anthropic", [start, block, *deltas, STOP])
+    written = {**begun, "input": {"query": "é"} if pieces else {}}
+    assert streamed.message.content == (OpaquePart(provider="anthropic", data=written),)

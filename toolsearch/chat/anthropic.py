@@ -47,7 +47,7 @@ _SERVICE = Service(
 _MAX_ID_LENGTH = 64
 _OPAQUE = "anthropic"
 # Models from before version 4.5 take `defer_loading` without an error, and never show the tool.
-_WITHOUT_SEARCH = (
+WITHOUT_SEARCH = (
     *("claude-2", "claude-3", "claude-instant"),
     *("claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2025"),
     *("claude-sonnet-4-0", "claude-sonnet-4-2025"),
@@ -91,7 +91,7 @@ class AnthropicChatModel(HttpChatModel):
             native_search: Whether the model knows tool references; None goes by its name.
         """
         if native_search is None:
-            native_search = model.startswith("claude-") and not model.startswith(_WITHOUT_SEARCH)
+            native_search = model.startswith("claude-") and not model.startswith(WITHOUT_SEARCH)
         super().__init__(_SERVICE, model, native_search=native_search, **settings)
 
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
@@ -277,7 +277,10 @@ class Assembler:
         for (index, key), pieces in self._pieces.items():
             block = self._blocks[index]
             before = block.get(key)
-            block[key] = joined([before if isinstance(before, str) else "", *pieces])
+            written = joined([before if isinstance(before, str) else "", *pieces])
+            # Calls that the provider runs itself go back to it as they came.
+            is_read = key == "input" and block["type"] != "tool_use"
+            block[key] = as_object(written) if is_read else written
         content = [block for _, block in sorted(self._blocks.items())]
         return {**self._message, "content": content}
 

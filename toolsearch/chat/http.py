@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
+from toolsearch.chat.arguments import is_complete
 from toolsearch.chat.errors import BODY_CHARACTERS, error_in, is_passing, model_error
 from toolsearch.chat.sse import StreamMeter, read_events
 from toolsearch.embedders.text import without_surrogates
@@ -35,6 +36,8 @@ MAX_ANSWER_BYTES = 1 << 25
 """No longer answer is read, nor a longer event of a stream: some pictures fit in, and any text does."""
 MAX_STREAM_BYTES = 1 << 28
 """Of a whole stream, in which each word of an answer costs some hundred bytes."""
+DONE: JsonObject = {}
+"""Stands among the events of a stream for the ``[DONE]`` that closes it."""
 
 _LOG = logging.getLogger(__name__)
 _INCOMPLETE = "the answer was not complete"
@@ -129,7 +132,9 @@ class ChatEndpoint:
                 await self.wait_or_raise(exc, failures)
 
     async def stream(self, body: JsonObject) -> AsyncGenerator[JsonObject, None]:
-        """The events of the answer as JSON objects, in order, without the closing ``[DONE]``; one attempt.
+        """The events of the answer as JSON objects, in order, a closing ``[DONE]`` as `DONE`; one attempt.
+
+        An event at the end that was cut off is left out.
 
         Raises:
             ChatModelError: as for `post`; also in the middle, for an error that comes as an event.
@@ -150,7 +155,9 @@ class ChatEndpoint:
                             break
                         meter.end_event()
                         # Read on to the end: a connection that was read out can be used again.
-                        if data.strip() != "[DONE]":
+                        if data.strip() == "[DONE]":
+                            yield DONE
+                        elif not meter.has_ended or is_complete(data):
                             yield self._parsed(data, None, "has an event that is no JSON object")
                 if meter.is_no_stream:
                     text = meter.beginning.decode("utf-8", "replace")
@@ -210,6 +217,7 @@ class ChatEndpoint:
             if meter.n_bytes > MAX_STREAM_BYTES:
                 raise self.malformed(f"is a stream of more than {MAX_STREAM_BYTES} bytes")
             yield chunk
+        meter.has_ended = True
 
     def _parsed(self, text: str, status: int | None, problem: str) -> JsonObject:
         try:

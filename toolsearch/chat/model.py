@@ -148,7 +148,7 @@ class HttpChatModel(ABC):
                         if text:
                             shown = True
                             yield TextDelta(text)
-                answer = assembler.answer()
+                answer = self._whole(assembler)
                 if answer is None:
                     raise ModelUnreachableError(self.id, "the stream broke off in the middle of the answer")
                 break
@@ -164,9 +164,19 @@ class HttpChatModel(ABC):
 
     def _piece(self, assembler: Assembler, event: JsonObject) -> str:
         try:
-            return assembler.add(event)
+            text: object = assembler.add(event)
+            if isinstance(text, str):
+                return text
+            problem = f"has an event with {type(text).__name__} for text"
         except _UNREADABLE as exc:
             problem = f"has an event that is not in the expected form: {exc!r}"
+        raise self._endpoint.malformed(problem)
+
+    def _whole(self, assembler: Assembler) -> JsonObject | None:
+        try:
+            return assembler.answer()
+        except _UNREADABLE as exc:
+            problem = f"has events that do not go together: {exc!r}"
         raise self._endpoint.malformed(problem)
 
     def _response(self, answer: JsonObject, request: ChatRequest) -> ChatResponse:

@@ -12,6 +12,7 @@ from toolsearch.chat.arguments import as_text, compact
 from toolsearch.chat.base import ChatRequest, ChatResponse, FinishReason
 from toolsearch.chat.call_ids import wire_id
 from toolsearch.chat.content import error_text, image_url, images_of, plain_text
+from toolsearch.chat.http import DONE
 from toolsearch.chat.model import HttpChatModel, ModelSettings
 from toolsearch.chat.native import open_records
 from toolsearch.chat.openai import openai_service, tool_fields, usage_of
@@ -179,8 +180,10 @@ class Assembler:
         self._finish_reason: str | None = None
         self._usage: JsonObject | None = None
         self._model = ""
+        self._is_done = False
 
     def add(self, event: JsonObject) -> str:
+        self._is_done = self._is_done or event is DONE
         self._model = self._model or event.get("model") or ""
         self._usage = event.get("usage") or self._usage
         choices = event.get("choices")
@@ -202,7 +205,8 @@ class Assembler:
         return shown + refused
 
     def answer(self) -> JsonObject | None:
-        if self._finish_reason is None:
+        # Some servers say only that the stream has ended, and not why.
+        if self._finish_reason is None and not (self._is_done and self._texts):
             return None
         message: JsonObject = {key: joined(pieces) for key, pieces in self._texts.items()}
         message |= {"reasoning_details": self._details, "tool_calls": self._calls.calls()}

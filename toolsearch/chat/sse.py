@@ -13,6 +13,7 @@ from dataclasses import dataclass
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 _FIELD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?::|data|event|id|retry)")
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:")
 _BEGINNING = 1 << 16
 
 
@@ -37,12 +38,14 @@ class StreamMeter:
         n_bytes, n_events: In all.
         since_event: Bytes since the last event.
         beginning: The first bytes, of a stream that has given no event yet.
+        has_ended: No more bytes come: an event that comes now lacks its end.
     """
 
     n_bytes: int = 0
     n_events: int = 0
     since_event: int = 0
     beginning: bytes = b""
+    has_ended: bool = False
 
     def take(self, chunk: bytes) -> None:
         """Bytes have come."""
@@ -59,7 +62,8 @@ class StreamMeter:
     @property
     def is_no_stream(self) -> bool:
         """Whether what came was something else than events: a page, or an answer in one piece."""
-        return not self.n_events and bool(self.beginning.strip()) and not _FIELD.match(self.beginning)
+        begun = any(field.startswith(self.beginning) for field in _FIELDS)
+        return not (self.n_events or begun or not self.beginning.strip() or _FIELD.match(self.beginning))
 
 
 class _Decoder:
