@@ -352,6 +352,23 @@ def test_nothing_is_preselected_where_nothing_fits(message: str) -> None:
     assert loaded(opened(ABC, preselect=3, messages=[UserMessage.of(message)])) == []
 
 
+LOUD = [Tool(raw_name=f"mail_{i}", description=f"Send an email message to team {i}.") for i in range(30)]
+
+
+def test_each_wish_of_a_message_has_its_tool_preselected() -> None:
+    wishes = "Send an email message to team 1, team 2, team 3 and team 4. Tell me the weather of the city."
+    assert "geo__get_weather" in loaded(
+        opened([*OFFICE, *LOUD], preselect=2, messages=[UserMessage.of(wishes)])
+    )
+
+
+def test_each_wish_of_one_query_has_its_tool_loaded() -> None:
+    wishes = "send an email message to team 1, team 2, team 3 and team 4 and tell me the weather of the city"
+    discovery = opened([*OFFICE, *LOUD])
+    discovery.search({"queries": [wishes], "limit": 2})
+    assert "geo__get_weather" in loaded(discovery)
+
+
 def test_a_failed_preselection_lets_the_message_through_and_is_tried_again() -> None:
     settings = DiscoverySettings(preselect=1)
     discoverer = Discoverer(BrokenOnce(KeyError("gone")), Catalog(OFFICE), settings, APPEND)
