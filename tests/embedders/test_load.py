@@ -53,6 +53,12 @@ def test_anything_else_is_an_error_that_lists_what_there_is(spec: str) -> None:
         load_embedder(spec)
 
 
+@pytest.mark.parametrize("spec", ["./nothing", "~nobody/encoder", "some/where", "/"])
+def test_a_path_is_a_folder_that_tuning_wrote_or_an_error_that_names_it(spec: str) -> None:
+    with pytest.raises(EmbedderUnavailableError, match=r"encoder\.json' describes no tuned encoder"):
+        load_embedder(spec)
+
+
 def test_every_exported_name_is_there() -> None:
     for name in toolsearch.embedders.__all__:
         assert getattr(toolsearch.embedders, name).__name__ == name

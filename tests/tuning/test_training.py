@@ -9,7 +9,8 @@ import torch
 
 from tests.tuning.tiny import TOOLS
 from toolsearch.exceptions import TuningError
-from toolsearch.tuning.encoder import load_encoder
+from toolsearch.testing import HashingEmbedder
+from toolsearch.tuning.encoder import TextEncoder, load_encoder
 from toolsearch.tuning.measure import source_ndcg
 from toolsearch.tuning.pairs import Example, PairSource, tool_source
 from toolsearch.tuning.settings import TuneSettings
@@ -103,6 +104,42 @@ def test_the_weights_that_measured_best_are_kept(tiny_model: Path, source: PairS
     if training.best_step == 0:
         assert np.array_equal(encoder.vectors(source.documents, 32), before)
     assert source_ndcg(encoder, source, ruinous) == max(values.values())
+
+
+def test_no_more_steps_are_planned_than_fit_into_the_minutes(
+    tiny_model: Path, source: PairSource, tmp_path: Path
+) -> None:
+    """And a resumed training keeps to what was planned."""
+    settings = replace(SETTINGS, minutes=1e-9)
+    training = train(load_encoder(tiny_model, precision="fp32"), [source], settings, folder=tmp_path)
+    assert (training.steps, training.settings.steps) == (1, 1)
+    again = train(
+        load_encoder(tiny_model, precision="fp32"), [source], settings, folder=tmp_path, resume=True
+    )
+    assert again.losses == training.losses
+    ample = train(
+        load_encoder(tiny_model, precision="fp32"), [source], replace(SETTINGS, minutes=1000, steps=2)
+    )
+    assert ample.steps == 2
+
+
+def test_a_teacher_is_followed(tiny_model: Path, source: PairSource) -> None:
+    """Trained on a teacher alone, the scores of a text come nearer to those that it gives."""
+    teacher = HashingEmbedder(64)
+    queries = [example.query for example in source.examples]
+    wanted = teacher.embed_queries(queries) @ teacher.embed_documents(source.documents).T
+
+    def distance(encoder: TextEncoder) -> float:
+        scores = encoder.vectors(queries, 64) @ encoder.vectors(source.documents, 64).T
+        return -float(np.corrcoef(scores.ravel(), wanted.ravel())[0, 1])
+
+    encoder = load_encoder(tiny_model, precision="fp32")
+    before = distance(encoder)
+    settings = replace(SETTINGS, distill=1.0, temperature=0.1, teacher_temperature=0.1)
+    train(encoder, [source], settings, teacher=teacher)
+    assert distance(encoder) < before - 0.1
+    with pytest.raises(TuningError, match="no teacher"):
+        train(load_encoder(tiny_model, precision="fp32"), [source], settings)
 
 
 def test_the_learning_rate_rises_in_a_line_and_falls_along_a_cosine() -> None:

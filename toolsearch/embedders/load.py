@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -43,7 +44,8 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
     if _is_folder(spec):
         from toolsearch.embedders.tuned import TunedEmbedder
 
-        return TunedEmbedder(Path(spec).expanduser(), threads=threads)
+        # A home folder that the system does not know leaves the path as it is, which no folder has.
+        return TunedEmbedder(os.path.expanduser(spec), threads=threads)  # noqa: PTH111
     shown = re.sub(r"//.*@", f"//{HIDDEN}@", spec)
     raise EmbedderUnavailableError(f"Unknown embedder {shown!r}. Known are {KNOWN_SPECS}.")
 
