@@ -309,14 +309,18 @@ def chain(error: BaseException) -> list[BaseException]:
 def test_no_error_or_log_shows_a_secret_in_any_spelling(
     form: str, secret: str, spell: Callable[[str], str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Key, header, query, user and password of the URL: wherever the provider or the library repeats them."""
-    caplog.set_level(logging.DEBUG, logger="toolsearch")
+    """Key, header, query, user and password of the URL: wherever the provider or the library repeats them.
+
+    The library logs the URL of each request that is answered.
+    """
+    caplog.set_level(logging.DEBUG)
     said = spell(secret)
     for case in range(len(echoes(""))):
         for streamed in (False, True):
             made = echoes(said)[case]()
 
             def respond(request: httpx.Request, made: httpx.Response | Exception = made) -> httpx.Response:
+                assert request.url.params["token"] == QUERY
                 if isinstance(made, Exception):
                     raise made
                 return made

@@ -17,6 +17,7 @@ from toolsearch.embedders.http import HttpEmbedder
 from toolsearch.embedders.load import load_embedder
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError
 
+QUERY = "hidden-token-2"
 USER, PASSWORD = "ada", "pass/word 1"
 BASIC = "YWRhOnBhc3Mvd29yZCAx"
 
@@ -199,11 +200,14 @@ def echoes(secret: str) -> list[Callable[[], httpx.Response | Exception]]:
     ]
 
 
-@pytest.mark.parametrize("secret", [KEY, PASSWORD, quote(PASSWORD, safe=""), BASIC, json.dumps(PASSWORD)])
+@pytest.mark.parametrize(
+    "secret", [KEY, QUERY, PASSWORD, quote(PASSWORD, safe=""), BASIC, json.dumps(PASSWORD)]
+)
 @pytest.mark.parametrize("case", range(len(echoes(""))))
 def test_no_error_shows_a_secret_that_the_service_or_the_library_repeats(
     secret: str, case: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Nor does a log, that of `httpx` included."""
     caplog.set_level(logging.DEBUG)
 
     def answer(texts: list[str]) -> httpx.Response:
@@ -213,7 +217,7 @@ def test_no_error_shows_a_secret_that_the_service_or_the_library_repeats(
             raise made
         return made
 
-    address = f"http://{USER}:{quote(PASSWORD, safe='')}@embeddings.test/v1"
+    address = f"http://{USER}:{quote(PASSWORD, safe='')}@embeddings.test/v1?api-key={QUERY}"
     embedder = HttpEmbedder(Service(otherwise=answer).endpoint(address), dim=DIM)
     with pytest.raises(EmbeddingError) as caught:
         embedder.embed_queries(["a"])

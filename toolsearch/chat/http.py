@@ -24,7 +24,7 @@ from toolsearch.exceptions import (
     MalformedAnswerError,
     ModelUnreachableError,
 )
-from toolsearch.http.address import hidden_proxies
+from toolsearch.http.address import QuietURL, hidden_proxies
 from toolsearch.http.answer import Answer, read, within
 from toolsearch.http.retries import RetryPolicy, parse_retry_after
 from toolsearch.http.secrets import Redaction, words_of
@@ -204,6 +204,7 @@ class ChatEndpoint:
     async def _answering(self, body: JsonObject) -> AsyncIterator[httpx.Response]:
         client = self._client()
         request = client.build_request("POST", self.url, content=_encode(body))
+        request.url = QuietURL(self.url, self._shown_url)
         async with within(self._timeout_s, "no answer came"):
             response = await client.send(request, stream=True)
         async with aclosing(response):

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.text import short_digest
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError, RequestTooLargeError
-from toolsearch.http.address import hidden_proxies, http_url, sendable
+from toolsearch.http.address import QuietURL, hidden_proxies, http_url, sendable
 from toolsearch.http.answer import Answer, ask
 from toolsearch.http.retries import RetryPolicy
-from toolsearch.http.secrets import Redaction
+from toolsearch.http.secrets import Redaction, words_of
 
 API_KEY_VARIABLE = "TOOLSEARCH_EMBEDDER_API_KEY"
 
@@ -89,8 +89,11 @@ class EmbeddingEndpoint:
             what="The key",
             remedy=f"Check the argument api_key, or the variable {API_KEY_VARIABLE}.",
         )
-        self._redacted = Redaction([key], user=url.username, password=url.password)
-        self._url = url.copy_with(userinfo=b"", fragment=None, path=f"{path}/embeddings")
+        self._redacted = Redaction(
+            [key, *words_of(url.params.values())], user=url.username, password=url.password
+        )
+        whole = url.copy_with(userinfo=b"", fragment=None, path=f"{path}/embeddings")
+        self._url = QuietURL(whole, f"{self._shown_url}/embeddings")
         with hidden_proxies():
             self._client = httpx.Client(
                 auth=(url.username, url.password) if url.username or url.password else None,

@@ -28,6 +28,23 @@ def http_url(text: str) -> httpx.URL:
     return url
 
 
+class QuietURL(httpx.URL):
+    """A URL that shows itself as `shown`: `httpx` logs that of each request, and a query may hold a key.
+
+    Is set as `url` of a request that has been built, since building one makes a plain URL again.
+    """
+
+    def __init__(self, url: httpx.URL, shown: str) -> None:
+        super().__init__(url)
+        self._shown = shown
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._shown!r})"
+
+
 def sendable(value: str, *, what: str, remedy: str) -> str:
     """The value of a header without blanks around it.
 

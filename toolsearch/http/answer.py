@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -47,7 +47,10 @@ def ask(
         httpx.RequestError: no answer, none in time, or one that cannot be decoded.
     """
     deadline = monotonic() + timeout_s
-    with client.stream("POST", url, json=body, timeout=timeout_s) as response:
+    request = client.build_request("POST", url, json=body, timeout=timeout_s)
+    # As it was given, which may be a `QuietURL`.
+    request.url = url
+    with closing(client.send(request, stream=True)) as response:
         # Wrapped below the decoder, which may swallow piece after piece and give nothing.
         stream = cast("httpx.SyncByteStream", response.stream)
         response.stream = _TimedStream(stream, deadline, timeout_s, monotonic)
