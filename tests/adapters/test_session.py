@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import Any, Literal, TypeAlias
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from tests.fake_provider import Answer, Call, FakeProvider
 from tests.retrieval.support import OFFICE, searcher
@@ -220,6 +222,43 @@ def test_arguments_that_are_no_json_are_answered() -> None:
     assert result is not None
     assert result["is_error"] is True
     assert result["tool_use_id"] == "c"
+
+
+DEEP: Any = 7
+for _ in range(300):
+    DEEP = [DEEP]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["9" * 5000, SEND, DEEP]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+KEYS = st.sampled_from(["name", "arguments", "queries", "query", "server", "limit", "k"]) | st.text()
+
+
+@pytest.mark.parametrize("delivery", ["append", "bridge"])
+@given(
+    name=st.sampled_from(["tool_search", "call_tool", SEND, "nowhere"]),
+    arguments=st.dictionaries(KEYS, VALUES, max_size=4) | VALUES,
+    as_text=st.booleans(),
+)
+@example(name="call_tool", arguments={"name": ["x"], "arguments": {}}, as_text=True)
+@example(name="call_tool", arguments={"name": {}, "arguments": {}}, as_text=False)
+@example(name="tool_search", arguments={"queries": ["a"], "limit": "9" * 5000}, as_text=True)
+@settings(max_examples=60, deadline=None)
+def test_nothing_that_a_model_writes_raises(
+    delivery: Delivery, name: str, arguments: Any, as_text: bool
+) -> None:
+    """What is wrong with a call is told to the model; the caller's loop goes on."""
+    session = ToolSearchSession(searcher(), form="anthropic", delivery=delivery)
+    written = json.dumps(arguments) if as_text else arguments
+    result = session.handle({"type": "tool_use", "id": "u", "name": name, "input": written})
+    assert result is not None
+    assert result["content"]
 
 
 def test_objects_of_a_client_are_taken_like_dicts() -> None:

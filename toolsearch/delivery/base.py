@@ -8,6 +8,7 @@ from typing import Protocol
 
 from toolsearch.catalog import tool_digest
 from toolsearch.chat.base import ChatRequest, ChatResponse
+from toolsearch.delivery.visible import visible
 from toolsearch.tools import JsonObject, Tool
 
 SEARCH_TOOL = "tool_search"
@@ -73,8 +74,8 @@ class Delivery(Protocol):
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` without line breaks, cut at the end of a word after `limit` characters."""
-    flat = " ".join(text.split())
+    """`text` without line breaks and hidden characters, cut at the end of a word after `limit` characters."""
+    flat = " ".join(visible(text).split())
     if len(flat) <= limit:
         return flat
     head = flat[: limit - 1]

@@ -15,6 +15,7 @@ from typing import Any
 
 from toolsearch.chat.base import ChatRequest, ChatResponse
 from toolsearch.delivery.base import CALL_TOOL, Offer, count, shown, summary
+from toolsearch.delivery.visible import visible_schema
 from toolsearch.messages import (
     AssistantMessage,
     AssistantPart,
@@ -78,8 +79,8 @@ class Bridge:
         return f"Found {count(n)}. Run {'it' if n == 1 else 'them'} with call_tool:"
 
     def entry(self, tool: Tool) -> str:
-        schema = json.dumps(tool.input_schema, ensure_ascii=False, separators=(",", ":"))
-        return f"{summary(tool, _DESCRIPTION_CHARACTERS)}\n  input schema: {schema}"
+        text = summary(tool, _DESCRIPTION_CHARACTERS)
+        return f"{text}\n  input schema: {visible_schema(tool.input_schema)}"
 
     def _direct(self, offer: Offer) -> tuple[Tool, ...]:
         if offer.search_tool is None:
@@ -147,7 +148,8 @@ def _wrap(call: ToolCall) -> str:
 def answer_itself(arguments: JsonObject, offer: Offer) -> ToolResult:
     """What `call_tool` says of a call that it does not pass on: its form is bad, or the tool has changed."""
     changed = {tool.name: tool for tool in offer.loaded if tool.name in offer.changed}
-    tool = changed.get(arguments.get("name", ""))
+    name = arguments.get("name")
+    tool = changed.get(name) if isinstance(name, str) else None
     return ToolResult.error(_FORM) if tool is None else _announced(tool)
 
 

@@ -17,6 +17,7 @@ MAX_QUERIES = 5
 
 _DIRECTORY_CHARACTERS = 800
 _LABEL_CHARACTERS = 40
+_LIMIT_CHARACTERS = 20
 _DESCRIPTION = (
     "Finds tools. Most tools are not shown to you until a search has found them, so search before you say "
     "that something cannot be done. Search for everything that you need at once, one query for each "
@@ -138,7 +139,9 @@ def _queries(value: Any, problems: list[str]) -> tuple[str, ...]:
 def _server(value: Any, view: CatalogView, problems: list[str]) -> str | None:
     if value is None or value == "":
         return None
-    named = {server.casefold(): server for server in view.servers}
+    # By the name in full, or as the tool's description shows it.
+    named = {one_line(server, _LABEL_CHARACTERS).casefold(): server for server in view.servers}
+    named |= {server.casefold(): server for server in view.servers}
     server = named.get(value.casefold()) if isinstance(value, str) else None
     if server is None:
         there_are = f"There are {listed(view.servers)}." if view.servers else "Leave it out."
@@ -149,7 +152,7 @@ def _server(value: Any, view: CatalogView, problems: list[str]) -> str | None:
 def _limit(value: Any, default: int, problems: list[str]) -> int:
     if value is None:
         return default
-    if isinstance(value, str) and value.strip().isdecimal():
+    if isinstance(value, str) and len(value) < _LIMIT_CHARACTERS and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from toolsearch.delivery.visible import INVISIBLE, hiding_places
 from toolsearch.lint.finding import Finding, Rule
 from toolsearch.lint.texts import quoted, tool_texts
 from toolsearch.tools import Tool
@@ -23,6 +24,13 @@ INVISIBLE_CHARACTER = Rule(
     hint="Remove them: they break words apart for the search and cost tokens.",
 )
 ENCODED_BLOB = Rule(
+    code="encoded-blob",
+    severity="warning",
+    title="a long encoded string",
+    hint="Leave it out: nobody can review it, no search finds it, and it costs many tokens.",
+)
+
+_BLOB = Rule(
     code="encoded-blob",
     severity="warning",
     title="a long encoded string",
@@ -60,15 +68,9 @@ def check_hidden_text(tool: Tool) -> Iterator[Finding]:
 def _hidden(text: str) -> Iterator[tuple[Rule, str, int, int]]:
     """(rule, what it is, start, end) for each place."""
     if not text.isascii() or not text.isprintable():
-        flags = [match.span() for match in _FLAG.finditer(text)]
-        for what, pattern in _HIDING:
-            for match in pattern.finditer(text):
-                if not any(start <= match.start() < end for start, end in flags):
-                    yield HIDDEN_TEXT, what, *match.span()
-        if not _RIGHT_TO_LEFT.search(text):
-            for match in _BIDI.finditer(text):
-                yield HIDDEN_TEXT, "a bidirectional control in left-to-right text", *match.span()
-        for match in _INVISIBLE.finditer(text):
+        for what, match in hiding_places(text):
+            yield HIDDEN_TEXT, what, *match.span()
+        for match in INVISIBLE.finditer(text):
             name = unicodedata.name(match[0], "control character").lower()
             yield INVISIBLE_CHARACTER, f"U+{ord(match[0]):04X} ({name})", *match.span()
     for match in _BLOB.finditer(text):
