@@ -30,28 +30,6 @@ ENCODED_BLOB = Rule(
     hint="Leave it out: nobody can review it, no search finds it, and it costs many tokens.",
 )
 
-_BLOB = Rule(
-    code="encoded-blob",
-    severity="warning",
-    title="a long encoded string",
-    hint="Leave it out: nobody can review it, no search finds it, and it costs many tokens.",
-)
-
-# A flag such as that of Wales is a black flag, letters as tags, and a cancel tag.
-_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,6}\U000e007f")
-_HIDING: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("tag characters", re.compile("[\U000e0000-\U000e007f]+")),
-    ("a bidirectional override", re.compile("[\u202d\u202e]")),
-    ("a row of variation selectors", re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")),
-    ("a terminal escape", re.compile("\x1b")),
-)
-# Marks that only right-to-left text needs.
-_BIDI = re.compile("[\u202a-\u202c\u2066-\u2069]")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-# Joiners (U+200C, U+200D) and direction marks are left out: Persian, Indic scripts and emoji need them.
-_INVISIBLE = re.compile(
-    "[\u00ad\u115f\u1160\u180e\u200b\u2060-\u2064\u3164\ufeff\uffa0]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]"
-)
 _BLOB = re.compile(r"(?<![A-Za-z0-9+/_=.-])[A-Za-z0-9+/_-]{100,}={0,2}")
 
 
