@@ -1,11 +1,13 @@
 """A module imports only from layers above its own: the table of docs/architecture.md."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "toolsearch"
+PAGE = PACKAGE.parent / "docs" / "architecture.md"
 LAYERS = {
     name: layer
     for layer, names in enumerate(
@@ -60,3 +62,15 @@ def test_a_module_imports_only_from_layers_above(module: Path) -> None:
 @pytest.mark.parametrize("module", [m for m in MODULES if m.parts[0] != "testing"], ids=str)
 def test_nothing_in_the_package_needs_the_test_doubles(module: Path) -> None:
     assert "testing" not in imports(PACKAGE / module)
+
+
+def test_the_page_shows_every_part_of_the_package_at_its_layer() -> None:
+    rows = re.findall(r"^\| (\d*) *\| `(\w+)(?:\.py|/)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    shown: dict[str, int] = {}
+    layer = 0
+    for number, name in rows:
+        layer = int(number or layer)
+        shown[name] = layer
+    parts = {module.parts[0].removesuffix(".py") for module in MODULES} - ROOT_MODULES
+    assert parts == LAYERS.keys()
+    assert shown == LAYERS
