@@ -433,7 +433,8 @@ def test_a_tool_keeps_its_time_when_its_call_is_replaced() -> None:
         """Is replaced."""
         return "never seen"
 
-    batch = run(tool_call("quick"), tools=(replace(quick, call=hang),))
+    observed: Tool = quick
+    batch = run(tool_call("quick"), tools=(replace(observed, call=hang),))
     assert batch.results[0].text.startswith("'quick' gave no result within 0.01 s.")
 
 
