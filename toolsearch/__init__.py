@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from toolsearch.adapters.session import ToolSearchSession
     from toolsearch.adapters.wrap import wrap
     from toolsearch.advisors.approval import ApprovalAdvisor
+    from toolsearch.advisors.base import Approve, Deny, Edit
     from toolsearch.advisors.chain import AdvisorChain
+    from toolsearch.advisors.limits import LoopLimits
     from toolsearch.advisors.manager import ToolCallingManager
     from toolsearch.advisors.memory import MemoryAdvisor
+    from toolsearch.advisors.paused import PausedRun
     from toolsearch.advisors.tool_calling import ToolCallingAdvisor
     from toolsearch.advisors.tool_search import ToolSearchAdvisor
     from toolsearch.catalog import Catalog, CatalogDiff
+    from toolsearch.chat.base import ChatRequest
+    from toolsearch.chat.load import load_chat_model
     from toolsearch.embedders.base import Embedder
     from toolsearch.embedders.bundled import BundledEmbedder
     from toolsearch.embedders.cache import CachedEmbedder
@@ -36,10 +41,11 @@ if TYPE_CHECKING:
     from toolsearch.formats import read_tools, write_tools
     from toolsearch.functions.decorator import tool
     from toolsearch.index.tool_index import ToolIndex
-    from toolsearch.messages import ToolResult
+    from toolsearch.messages import AssistantMessage, SystemMessage, ToolMessage, ToolResult, UserMessage
     from toolsearch.naming import public_name
     from toolsearch.retrieval.base import Retriever, ScoredTool, SearchRequest, SearchResult
     from toolsearch.retrieval.building import build_index, update_index
+    from toolsearch.retrieval.lazy import CatalogSearcher
     from toolsearch.retrieval.permission import ToolFilter
     from toolsearch.retrieval.searcher import ToolSearcher
     from toolsearch.router import ToolRouter
@@ -50,19 +56,28 @@ if TYPE_CHECKING:
 _MODULES = {
     "AdvisorChain": "advisors.chain",
     "ApprovalAdvisor": "advisors.approval",
+    "Approve": "advisors.base",
+    "AssistantMessage": "messages",
     "BundledEmbedder": "embedders.bundled",
     "CachedEmbedder": "embedders.cache",
     "Catalog": "catalog",
     "CatalogDiff": "catalog",
+    "CatalogSearcher": "retrieval.lazy",
+    "ChatRequest": "chat.base",
+    "Deny": "advisors.base",
+    "Edit": "advisors.base",
     "Embedder": "embedders.base",
     "HttpEmbedder": "embedders.http",
     "LoadedCatalog": "sources.files",
+    "LoopLimits": "advisors.limits",
     "MemoryAdvisor": "advisors.memory",
+    "PausedRun": "advisors.paused",
     "Retriever": "retrieval.base",
     "ScoredTool": "retrieval.base",
     "SearchRequest": "retrieval.base",
     "SearchResult": "retrieval.base",
     "SentenceTransformerEmbedder": "embedders.sentence_transformers",
+    "SystemMessage": "messages",
     "Tool": "tools",
     "ToolCallingAdvisor": "advisors.tool_calling",
     "ToolCallingManager": "advisors.manager",
@@ -71,6 +86,7 @@ _MODULES = {
     "ToolFailed": "exceptions",
     "ToolFilter": "retrieval.permission",
     "ToolIndex": "index.tool_index",
+    "ToolMessage": "messages",
     "ToolResult": "messages",
     "ToolRetry": "exceptions",
     "ToolRouter": "router",
@@ -78,10 +94,12 @@ _MODULES = {
     "ToolSearchError": "exceptions",
     "ToolSearchSession": "adapters.session",
     "ToolSearcher": "retrieval.searcher",
+    "UserMessage": "messages",
     "build_index": "retrieval.building",
     "catalog_tokens": "tokens",
     "count_tokens": "tokens",
     "evaluate": "evaluation.runner",
+    "load_chat_model": "chat.load",
     "load_dataset": "evaluation.datasets",
     "load_embedder": "embedders.load",
     "public_name": "naming",
@@ -98,19 +116,28 @@ __version__ = "0.1.0"
 __all__ = [
     "AdvisorChain",
     "ApprovalAdvisor",
+    "Approve",
+    "AssistantMessage",
     "BundledEmbedder",
     "CachedEmbedder",
     "Catalog",
     "CatalogDiff",
+    "CatalogSearcher",
+    "ChatRequest",
+    "Deny",
+    "Edit",
     "Embedder",
     "HttpEmbedder",
     "LoadedCatalog",
+    "LoopLimits",
     "MemoryAdvisor",
+    "PausedRun",
     "Retriever",
     "ScoredTool",
     "SearchRequest",
     "SearchResult",
     "SentenceTransformerEmbedder",
+    "SystemMessage",
     "Tool",
     "ToolCallingAdvisor",
     "ToolCallingManager",
@@ -119,6 +146,7 @@ __all__ = [
     "ToolFailed",
     "ToolFilter",
     "ToolIndex",
+    "ToolMessage",
     "ToolResult",
     "ToolRetry",
     "ToolRouter",
@@ -126,11 +154,13 @@ __all__ = [
     "ToolSearchError",
     "ToolSearchSession",
     "ToolSearcher",
+    "UserMessage",
     "__version__",
     "build_index",
     "catalog_tokens",
     "count_tokens",
     "evaluate",
+    "load_chat_model",
     "load_dataset",
     "load_embedder",
     "public_name",
