@@ -1,5 +1,10 @@
 """A conversation survives as JSON."""
 
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
 from toolsearch.messages import (
     MESSAGES,
     AssistantMessage,
@@ -46,3 +51,18 @@ def test_the_text_of_a_message_is_that_of_its_text_parts() -> None:
 
 def test_an_image_is_kept_as_base64() -> None:
     assert ImagePart.of(b"\x00\xff", "image/jpeg") == ImagePart(media_type="image/jpeg", data="AP8=")
+
+
+@pytest.mark.parametrize("kind", [SystemMessage, UserMessage, AssistantMessage])
+def test_each_message_is_made_of_a_text_in_the_same_way(kind: Any) -> None:
+    assert kind.of("Hi").text == "Hi"
+    with pytest.raises(TypeError, match=rf"takes its fields by name: .*{kind.__name__}\.of\(text\)"):
+        kind("Hi")
+
+
+@pytest.mark.parametrize("kind", [TextPart, ToolCall, ToolMessage, OpaquePart])
+def test_values_take_their_fields_by_name(kind: type[BaseModel]) -> None:
+    with pytest.raises(
+        TypeError, match=f"{kind.__name__} takes its fields by name: .*{[*kind.model_fields][-1]}"
+    ):
+        kind("Hi")  # type: ignore[call-arg]

@@ -129,6 +129,16 @@ class ToolRouter:
             ChainError: the advisors do not fit together, or name a tag that no tool has.
             EmbeddingError: the index cannot be built; with `lazy`, the first run raises it.
         """
+        _check_kinds(
+            embedder=embedder,
+            filter=filter,
+            session_store=session_store,
+            memory=None if isinstance(memory, MemoryAdvisor) else memory,
+            approval=approval,
+            manager=manager,
+            limits=limits,
+            prices=prices,
+        )
         self.model = model
         self.system = system
         self._embedder = embedder
@@ -136,12 +146,8 @@ class ToolRouter:
         self._filter = filter
         self._settings = settings
         self._store = MemorySessionStore() if session_store is None else session_store
-        if prices is not None and not isinstance(prices, Prices):
-            raise TypeError(f"prices is {shown(prices)}. Give Prices(input=..., output=...).")
         if memory is not None and not isinstance(memory, MemoryAdvisor):
             memory = MemoryAdvisor(memory)
-        if approval is not None:
-            check_has("approval", approval, ("advise", "review"), "an ApprovalAdvisor")
         loop = ToolCallingAdvisor(manager, limits=limits)
         self._advisors = (loop, *(each for each in (memory, approval) if each is not None), *advisors)
         watching = (LogObserver(), OpenTelemetryObserver()) if observers is None else observers
@@ -149,15 +155,12 @@ class ToolRouter:
         self._prices = prices
         self._swapping = threading.Lock()
         self._check_names = check_names
-        given = as_tools(tools)
+        whole = Catalog.of(tools)
         if catalog is not None:
-            catalog = Catalog.of(catalog)
-        if given:
-            catalog = Catalog((*(catalog or {}).values(), *given))
-        if searcher is None:
-            catalog = Catalog() if catalog is None else catalog
-            searcher = CatalogSearcher(catalog, embedder)
-        self._state = self._assembled(catalog, searcher)
+            whole = Catalog.of(catalog).with_tools(*whole.values()) if whole else Catalog.of(catalog)
+        is_given = bool(whole) or catalog is not None or searcher is None
+        searcher = CatalogSearcher(whole, embedder) if searcher is None else searcher
+        self._state = self._assembled(whole if is_given else None, searcher)
         if not lazy:
             self._state.prepare()
 
@@ -366,3 +369,22 @@ class _State:
         if isinstance(self.searcher, ToolSearcher):
             return CatalogSearcher(catalog, embedder, older=self.searcher)
         return self.searcher
+
+
+_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "embedder": (("embed_documents", "embed_queries"), "an Embedder"),
+    "filter": (("permits",), "a ToolFilter"),
+    "session_store": (("discovered", "discover"), "a SessionStore"),
+    "memory": (("messages", "append"), "a ConversationStore or a MemoryAdvisor"),
+    "approval": (("advise", "review"), "an ApprovalAdvisor"),
+    "manager": (("plan", "execute"), "a ToolCallingManager"),
+    "limits": (("of_calls",), "LoopLimits"),
+    "prices": (("cost",), "Prices(input=..., output=...)"),
+}
+
+
+def _check_kinds(**given: object) -> None:
+    """Does nothing where each argument is None or can what it has to; an error would come much later."""
+    for name, value in given.items():
+        if value is not None:
+            check_has(name, value, *_KINDS[name])

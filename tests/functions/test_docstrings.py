@@ -1,9 +1,14 @@
 """Docstrings in each style give the same description and the same parameters."""
 
+from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
+from typing import NamedTuple
 
 import pytest
+from pydantic import BaseModel
 
+from toolsearch.functions.decorator import tool
 from toolsearch.functions.docstrings import Docstring, parse_docstring, read_docstring
 
 GOOGLE = """Book a trip.
@@ -98,3 +103,34 @@ def test_a_callable_object_is_described_by_its_class_where_its_call_says_nothing
         def __call__(self) -> None: ...
 
     assert read_docstring(Quiet()).description == "Of the class."
+
+
+def test_a_class_is_described_by_what_was_written_for_it_alone() -> None:
+    """Not by the docstring of pydantic's base class, nor by the signature that `dataclass` puts there."""
+
+    class Order(BaseModel):
+        number: int
+
+    class Described(Order):
+        """An order.
+
+        Args:
+            number: Its number.
+        """
+
+    @dataclass
+    class Point:
+        x: int
+
+        def __call__(self) -> int:
+            return self.x
+
+    class Pair(NamedTuple):
+        x: int
+
+    undescribed = [read_docstring(each) for each in (Order, Point, Point(1), Pair, itemgetter(1))]
+    assert [each.description for each in undescribed[:4]] == [""] * 4
+    assert "Call self" not in undescribed[4].description
+    assert read_docstring(Described).description == "An order."
+    assert read_docstring(Described).parameters == {"number": "Its number."}
+    assert tool(Order).description == ""

@@ -98,3 +98,10 @@ def test_what_providers_refuse_is_refused_unless_told_otherwise() -> None:
     with pytest.raises(ChatRequestError, match="'call_1' has no result"):
         complete(ScriptedChatModel(["never"]), dangling)
     assert complete(ScriptedChatModel(["fine"], strict=False), dangling).text == "fine"
+
+
+def test_a_refusal_names_the_model_that_was_asked() -> None:
+    model = ScriptedChatModel(["Hello."], id="scripted:mine")
+    with pytest.raises(ChatRequestError, match=r"^scripted:mine would refuse this request") as caught:
+        asyncio.run(model.complete(ChatRequest((UserMessage.of(""),))))
+    assert caught.value.problems[0].rule == "empty_message"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from toolsearch.advisors.base import Advisor, CallGate
 from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, RoundFinished, RunFinished
+from toolsearch.checks import check_has, shown
 from toolsearch.exceptions import ChainError, DuplicateToolError
 from toolsearch.given import as_tools
 from toolsearch.tools import Tool
@@ -26,6 +27,7 @@ class AdvisorChain:
         streaming: Whether the model is asked to stream; `call` and `stream` set it.
 
     Raises:
+        TypeError: something that is no model, no advisor or no tool; functions become tools.
         ChainError: two tool-calling advisors, or an approval outside the loop.
     """
 
@@ -35,6 +37,11 @@ class AdvisorChain:
     streaming: bool = False
 
     def __post_init__(self) -> None:
+        if not callable(getattr(self.model, "complete", None)) or isinstance(self.model, type):
+            known = f" load_chat_model({self.model!r}) makes one." if isinstance(self.model, str) else ""
+            raise TypeError(f"model is {shown(self.model)}. Give a ChatModel.{known}")
+        for number, advisor in enumerate(self.advisors):
+            check_has(f"advisors[{number}]", advisor, ("name", "order", "advise"), "an Advisor")
         ordered = sorted(self.advisors, key=lambda advisor: (advisor.order, advisor.name))
         _check(ordered)
         object.__setattr__(self, "advisors", tuple(ordered))

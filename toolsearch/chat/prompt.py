@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
+
 from toolsearch.checks import shown
 from toolsearch.messages import (
     AssistantMessage,
@@ -22,7 +24,7 @@ from toolsearch.messages import (
 )
 from toolsearch.tools import JsonObject
 
-Prompt: TypeAlias = str | Message | Sequence[Message | Mapping[str, Any]]
+Prompt: TypeAlias = str | Message | Sequence[Message | Mapping[str, Any] | BaseModel]
 """The user's words, a message, or a conversation that ends with what is new.
 
 A conversation may hold messages in the form of OpenAI's Chat Completions: dicts, or objects of its client.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import partial
+from types import WrapperDescriptorType
 from typing import Any
 
 _KEPT_SECTIONS = {"notes": "Notes", "warnings": "Warnings"}
@@ -57,9 +58,21 @@ def _own_text(function: Any) -> str:
     if isinstance(function, partial):
         # inspect.getdoc would give the docstring of functools.partial itself.
         return vars(function).get("__doc__") or _own_text(function.func)
-    if not inspect.isroutine(function) and not inspect.isclass(function):
-        return inspect.getdoc(type(function).__call__) or inspect.getdoc(function) or ""
-    return inspect.getdoc(function) or ""
+    if inspect.isclass(function):
+        return _text_of_class(function)
+    if inspect.isroutine(function):
+        return inspect.getdoc(function) or ""
+    call = type(function).__call__
+    # What is written in C says "Call self as a function."
+    said = None if isinstance(call, WrapperDescriptorType) else inspect.getdoc(call)
+    return said or _text_of_class(type(function))
+
+
+def _text_of_class(kind: type) -> str:
+    """The docstring that was written for this class: none of a base, and none that Python made up."""
+    text = kind.__doc__ if isinstance(kind.__doc__, str) else ""
+    is_made_up = text.startswith(f"{kind.__name__}(") and (is_dataclass(kind) or hasattr(kind, "_fields"))
+    return "" if is_made_up else text
 
 
 def _one_line(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from toolsearch.chat.anthropic import AnthropicChatModel
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RoundFinished, TextDelta
+from toolsearch.exceptions import ChatRequestError
 from toolsearch.messages import AssistantMessage, TextPart, ToolCall
 
 
@@ -65,13 +66,7 @@ class ScriptedChatModel:
         """
         if piece_length < 1:
             raise ValueError(f"piece_length is {piece_length}, not at least 1.")
-        self._steps = (
-            iter(
-                [],
-            )
-            if callable(script)
-            else iter(script)
-        )
+        self._steps = iter(() if callable(script) else script)
         self._function = script if callable(script) else None
         self._piece_length = piece_length
         self._strict = strict
@@ -106,7 +101,10 @@ class ScriptedChatModel:
         self.requests.append(request)
         self.streamed.append(streamed)
         if self._strict:
-            _STRICT_MODEL.body(replace(request, options={}))
+            try:
+                _STRICT_MODEL.body(replace(request, options={}))
+            except ChatRequestError as exc:
+                raise ChatRequestError(self.id, exc.problems) from None
         # As with a provider, the answer comes in a later turn of the event loop.
         await asyncio.sleep(0)
         step = self._function or next(self._steps, None)

@@ -15,6 +15,7 @@ from toolsearch.advisors.memory.store import ConversationStore
 from toolsearch.advisors.memory.window import latest_turns, tokens_of, turns_of
 from toolsearch.advisors.paused import resumption_of
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished
+from toolsearch.checks import check_has
 from toolsearch.exceptions import ChainError
 from toolsearch.messages import AssistantMessage, Message, SystemMessage, ToolMessage
 
@@ -54,10 +55,15 @@ class MemoryAdvisor:
             compact_above_tokens: From when on.
             keep_turns: The latest turns that `compact` leaves as they are.
             order: Above that of the tool-calling loop for a place inside it.
+
+        Raises:
+            TypeError: the store is none.
+            ValueError: a number below 1.
         """
         for what, given in (("max_turns", max_turns), ("max_tokens", max_tokens), ("keep_turns", keep_turns)):
             if given is not None and given < 1:
                 raise ValueError(f"{what} is {given}, not at least 1.")
+        check_has("store", store, ("messages", "append"), "a ConversationStore")
         self.name = name
         self.order = order
         self._store = store
