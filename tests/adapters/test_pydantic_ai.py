@@ -26,7 +26,6 @@ from tests.retrieval.support import OFFICE
 from tests.retrieval.support import searcher as office_searcher
 from toolsearch import Catalog, ToolContext, ToolFailed, ToolFilter, ToolResult, ToolRetry, tool
 from toolsearch.adapters.pydantic_ai import SearchStrategy, ToolSearchToolset
-from toolsearch.retrieval.lazy import CatalogSearcher
 from toolsearch.testing import HashingEmbedder
 
 Call_ = tuple[str, dict[str, Any]]
@@ -111,7 +110,7 @@ def find(*names: str) -> Call_:
 
 
 def toolset(catalog: Catalog = SHOP, **options: Any) -> ToolSearchToolset[Any]:
-    return ToolSearchToolset(CatalogSearcher(catalog, HashingEmbedder()), catalog, **options)
+    return ToolSearchToolset(catalog, embedder=HashingEmbedder(), **options)
 
 
 async def ask(agent: Agent[Any, Any], text: str, *, stream: bool, **options: Any) -> Any:
@@ -229,7 +228,7 @@ def test_a_tool_that_is_only_known_by_its_definition_is_external() -> None:
     script = Scripted(find("mail__send_email"), ("mail__send_email", {}))
     agent = Agent(
         script.model,
-        toolsets=[ToolSearchToolset(office_searcher())],
+        toolsets=[ToolSearchToolset(searcher=office_searcher())],
         output_type=[str, DeferredToolRequests],
     )
     output = asyncio.run(agent.run("Mail.")).output
@@ -368,6 +367,6 @@ def test_where_nothing_is_hidden_there_is_no_search() -> None:
 
 def test_the_office_is_searched_by_meaning() -> None:
     script = Scripted(("tool_search", {"queries": ["Find emails by text"], "limit": 1}), "Done.")
-    asyncio.run(Agent(script.model, toolsets=[ToolSearchToolset(office_searcher())]).run("Hi."))
+    asyncio.run(Agent(script.model, toolsets=[ToolSearchToolset(searcher=office_searcher())]).run("Hi."))
     assert script.offered == [["tool_search"], ["tool_search", "mail__search_mail"]]
     assert len(OFFICE) > 2

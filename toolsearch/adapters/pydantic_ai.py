@@ -26,6 +26,7 @@ from toolsearch.discovery.settings import MAX_LIMIT, DiscoveryOptions, Discovery
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import ToolArgumentsError, ToolFailed, ToolRetry
 from toolsearch.functions.results import to_result
+from toolsearch.given import Tools
 from toolsearch.messages import ImagePart, Message, TextPart, ToolMessage, ToolResult, UserMessage
 from toolsearch.retrieval.base import MAX_QUERIES, Retriever, SearchRequest
 from toolsearch.retrieval.lazy import CatalogSearcher
@@ -120,7 +121,7 @@ class _OfferedTool(ToolsetTool[AgentDepsT]):
 class ToolSearchToolset(AbstractToolset[AgentDepsT]):
     """A toolset that offers `tool_search`, pinned tools, and what the conversation has discovered.
 
-    >>> agent = Agent(model, toolsets=[ToolSearchToolset(searcher, catalog)])
+    >>> agent = Agent(model, toolsets=[ToolSearchToolset(many_tools)])
 
     Works with every model. What was discovered is kept under the run's ``conversation_id``, and in the
     message history as well, so that a conversation that is resumed from it goes on. Only tools that were
@@ -130,9 +131,10 @@ class ToolSearchToolset(AbstractToolset[AgentDepsT]):
 
     def __init__(
         self,
-        searcher: Retriever,
-        catalog: Catalog | None = None,
+        tools: Tools = (),
         *,
+        searcher: Retriever | None = None,
+        embedder: Embedder | None = None,
         id: str | None = "toolsearch",  # noqa: A002
         filter: ToolFilter | Callable[[RunContext[AgentDepsT]], ToolFilter] | None = None,  # noqa: A002
         session: Callable[[RunContext[AgentDepsT]], str] | None = None,
@@ -141,11 +143,13 @@ class ToolSearchToolset(AbstractToolset[AgentDepsT]):
         max_retries: int | None = None,
         **settings: Unpack[DiscoveryOptions],
     ) -> None:
-        """Over the tools of `catalog`, or those of the searcher's index.
+        """Over `tools`, or where there are none over those of the searcher's index.
 
         Args:
-            searcher: Finds the tools; its work is done in a thread.
-            catalog: The tools with what runs them. An index that was loaded from disk has none.
+            tools: Tools and functions to make tools of, or a catalog. An index that was loaded from disk has
+                no functions to run: give the tools beside it.
+            searcher: Finds them; by default an index is built when it is first needed.
+            embedder: Of that index; the bundled one by default.
             id: Of the toolset, unique within an agent.
             filter: The tools that may be used: by all runs, or by the run of a context.
             session: The id of the conversation; by default ``conversation_id``.
@@ -155,11 +159,18 @@ class ToolSearchToolset(AbstractToolset[AgentDepsT]):
             settings: The attributes of `DiscoverySettings`, such as `pinned`.
 
         Raises:
-            UnknownToolError, ToolLimitError, ValueError: as `ToolSearchAdvisor`.
+            UnknownToolError, ToolLimitError, TypeError, ValueError: as `ToolSearchAdvisor`.
         """
         rules = (filter,) if isinstance(filter, ToolFilter) else ()
         self._rule = None if isinstance(filter, ToolFilter) else filter
-        self._discoverer = Discoverer(searcher, catalog, DiscoverySettings(**settings), APPEND, rules)
+        catalog = Catalog.of(tools)
+        self._discoverer = Discoverer(
+            searcher or CatalogSearcher(catalog, embedder),
+            catalog or None,
+            DiscoverySettings.of(**settings),
+            APPEND,
+            rules,
+        )
         self._store: SessionStore = MemorySessionStore() if store is None else store
         self._session = session
         self._tenant = tenant
