@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import anthropic
+import openai
 import pydantic
 import pytest
 
@@ -96,6 +97,19 @@ def test_copies_of_a_wrapped_client_are_wrapped(form: str) -> None:
             resource_of(copied, RESOURCES[form]).create(**request(form))
             assert (type(copied), copied.timeout) == (type(searching), 7)
     assert list(map(names_in, provider.bodies)) == [["tool_search"]] * 2
+
+
+def test_clients_that_derive_from_the_official_ones_are_wrapped() -> None:
+    """They change requests further below: Azure's path has the deployment that the body names."""
+    with served(then=Answer("Hi.")) as (provider, url):
+        azure = wrapped(openai.AzureOpenAI(azure_endpoint=url, api_key="key", api_version="2025-01-01"))
+        foundry = wrapped(anthropic.AnthropicFoundry(base_url=url, api_key="key"))
+        with azure, foundry:
+            for searching in (azure, azure.with_options(timeout=7)):
+                assert searching.chat.completions.create(**request("openai_chat")).choices
+            assert foundry.messages.create(**request("anthropic")).content
+            assert isinstance(azure, openai.AzureOpenAI)
+    assert list(map(names_in, provider.bodies)) == [["tool_search"]] * 3
 
 
 @pytest.mark.parametrize(("form", "way"), RAW)
@@ -188,7 +202,14 @@ def test_arguments_of_parsed_calls_are_read() -> None:
     assert answered.choices[0].message.tool_calls[0].function.parsed_arguments == {"text": "hi"}
 
 
+def in_namespace(searching: Any, tools: list[Any]) -> Any:
+    functions = definitions("openai_responses", TOOLS[: len(tools)])
+    namespace = {"type": "namespace", "name": "office", "description": "Office.", "tools": functions}
+    return searching.responses.create(model="m", input="Hi.", tools=[namespace])
+
+
 ELSEWHERE: list[tuple[str, Callable[[Any, list[Any]], Any]]] = [
+    ("openai_responses", in_namespace),
     ("openai_chat", lambda c, t: ask(c, extra_body={"session": {"tools": t}})),
     ("openai_chat", lambda c, t: ask(c, functions=[tool["function"] for tool in t])),
     ("openai_chat", lambda c, t: c.post("/elsewhere", cast_to=object, body={"tools": t})),

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolsearch.adapters.api import Arguments
 from toolsearch.adapters.overlay import Overlay
-from toolsearch.adapters.routes import Route, route_of, solid, tokens_of, tools_within
+from toolsearch.adapters.routes import Route, namespaces, route_of, solid, tokens_of, tools_within
 from toolsearch.adapters.turn import Searching, Turn, caller_of
 from toolsearch.exceptions import UnsearchedToolsError
 
@@ -101,9 +101,9 @@ def opened(searching: Searching, asked: Asked) -> tuple[Turn | None, Asked]:
     if asked.route is None:
         _refuse_many(searching, asked, request)
     else:
-        _refuse_many(searching, asked, {key: value for key, value in request.items() if key != "tools"})
         tools = request.get("tools")
         listed = tools if isinstance(tools, list) else []
+        _refuse_many(searching, asked, {**request, "tools": namespaces(listed)})
         turn = searching.open(asked.route.api, {**request, "tools": listed}, caller)
         if turn is not None:
             if not hasattr(asked.cast_to, "to_dict"):

@@ -9,11 +9,16 @@ from typing import Any
 from toolsearch.adapters.api import Arguments, IsOurs, Rounds
 from toolsearch.adapters.recall import Hidden, plain
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import NO_SCHEMA, WireForm, written_result
+from toolsearch.adapters.wire import NO_SCHEMA, WireForm, read_call, written_result
+from toolsearch.chat.arguments import as_object
 from toolsearch.messages import ToolCall, ToolResult
 from toolsearch.tools import JsonObject
 
-_CALLS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+_CALLS = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "tool_search_call": "tool_search_output",
+}
 """Types of calls, and of their results."""
 
 _SHOWN_ID = "shown_id"
@@ -48,7 +53,8 @@ class OpenAIResponses:
     def with_messages(self, request: Arguments, told: list[Any], rounds: Rounds) -> Arguments:
         if rounds and self._conversation(request):
             # Everything else is already part of the provider's conversation.
-            results = [item for item in rounds[-1] if item.get("type") in _CALLS.values()]
+            kinds = (*_CALLS.values(), "developer")
+            results = [item for item in rounds[-1] if item.get("type", item.get("role")) in kinds]
             return {**request, "input": results}
         return {**request, "input": [*told, *chain.from_iterable(rounds)]}
 
@@ -206,16 +212,18 @@ class OpenAIResponsesChunks:
 def _mended(item: JsonObject, call: ToolCall) -> JsonObject:
     if item["type"] == "custom_tool_call":
         return {**item, "call_id": call.id, "name": call.name}
+    if item["type"] == "tool_search_call":
+        return {**item, "call_id": call.id, "arguments": as_object(call.arguments)}
     return {**item, "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 def _is_ours(item: JsonObject, is_ours: IsOurs) -> bool:
-    return _is_call(item) and is_ours(item["name"])
+    return _is_call(item) and is_ours(read_call(item).name)
 
 
 def _is_call(item: JsonObject) -> bool:
     """Of a tool that the caller runs."""
-    return item.get("type") in _CALLS
+    return item.get("type") in _CALLS and item.get("execution") != "server"
 
 
 def _is_same(item: JsonObject, told: JsonObject) -> bool:

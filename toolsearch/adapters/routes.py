@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,15 @@ def tools_within(body: Any) -> Iterator[JsonObject]:
     elif isinstance(body, list):
         for item in body:
             yield from tools_within(item)
+
+
+def namespaces(tools: Sequence[Any]) -> list[JsonObject]:
+    """Those of `tools` that hold many tools under one name, unless the provider is to search in them."""
+    records = [record for record in map(plain, tools) if isinstance(record, dict)]
+    kinds = {str(record.get("type")) for record in records}
+    if any(kind.startswith("tool_search") for kind in kinds):
+        return []
+    return [record for record in records if record.get("type") == "namespace"]
 
 
 def tokens_of(tools: Iterable[JsonObject]) -> int:

@@ -14,6 +14,7 @@ from toolsearch.adapters.recall import digest, plain
 from toolsearch.adapters.wire import written_tools
 from toolsearch.catalog import Catalog
 from toolsearch.delivery.append import APPEND
+from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
@@ -84,6 +85,7 @@ class ToolLists:
         catalog: Catalog | None,
         searcher: Retriever | None,
         max_lists: int,
+        delivery: Delivery = APPEND,
     ) -> None:
         if max_lists < 1:
             raise ValueError(f"max_tool_lists is {max_lists}; it must be at least 1.")
@@ -92,6 +94,7 @@ class ToolLists:
         self._catalog = catalog
         self._searcher = searcher
         self._max = max_lists
+        self._delivery = delivery
         self._kept: OrderedDict[bytes, ToolList] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -145,7 +148,7 @@ class ToolLists:
         room = self._settings.max_tools
         if room is not None and fixed:
             room = max(room - len(fixed), 1)
-        discoverer = Discoverer(searcher, catalog, replace(self._settings, max_tools=room), APPEND)
+        discoverer = Discoverer(searcher, catalog, replace(self._settings, max_tools=room), self._delivery)
         return ToolList(
             key=key,
             discoverer=discoverer,

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from toolsearch.adapters.api import Arguments, Chunks, WireApi
+from toolsearch.adapters.native import declared, lacks_search, native_result, referenced
 from toolsearch.adapters.recall import Hidden, Recall, digest, plain, prefix_keys
 from toolsearch.adapters.tool_lists import ToolList, ToolLists
 from toolsearch.adapters.usage import summed
@@ -22,7 +23,7 @@ from toolsearch.adapters.wire import (
 )
 from toolsearch.advisors.calls import PlannedCall, plan_calls
 from toolsearch.delivery.append import APPEND
-from toolsearch.delivery.base import SEARCH_TOOL
+from toolsearch.delivery.base import SEARCH_TOOL, Delivery
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.discovery.history import discovered_in
 from toolsearch.exceptions import LimitExceededError
@@ -63,6 +64,7 @@ class Searching:
     store: SessionStore
     recall: Recall
     max_rounds: int
+    delivery: Delivery = APPEND
 
     def open(self, api: WireApi, request: Arguments, caller: tuple[str, str]) -> Turn | None:
         """The turn of a request, or None for one that goes out as it is: too few tools to be searched.
@@ -83,7 +85,10 @@ class Searching:
         turn = Turn(self, api, request, tool_list, caller)
         if turn.discovery.whole and not self.lists.has_catalog:
             return None
-        if reason := api.refuses(request):
+        reason = api.refuses(request)
+        if turn.is_native:
+            reason = reason or lacks_search(api.form, request.get("model"))
+        if reason:
             raise ValueError(f"Tool search cannot answer this request. {reason}")
         tool_list.prepare()
         return turn
@@ -121,6 +126,11 @@ class Turn:
         return {**request, "tools": self._tools()}
 
     @property
+    def is_native(self) -> bool:
+        """Whether the provider is told of hidden tools, or learns of them by results."""
+        return self.discovery.delivery.name == "native"
+
+    @property
     def n_rounds(self) -> int:
         """How many rounds were searches and nothing else."""
         return len(self._rounds)
@@ -140,7 +150,9 @@ class Turn:
         planned = self._planned(calls)
         ours = [each.call for each in planned]
         asked = [record for record, call in zip(records, calls, strict=True) if self.is_ours(call.name)]
-        results = list(map(self._result, asked, planned))
+        answered = list(map(self._result, asked, planned))
+        # What results have no place for comes after all of them.
+        results = [*(result for result, *_ in answered), *chain.from_iterable(rest for _, *rest in answered)]
         if ours and len(ours) == len(calls):
             self._rounds.append(self._api.exchange(self._request, answer, ours, results))
             if len(self._rounds) >= self._searching.max_rounds:
@@ -173,7 +185,7 @@ class Turn:
     def _opened(self, messages: list[Message]) -> Discovery:
         session_id, tenant = self._caller
         return self._list.discoverer.open(
-            Session(self._searching.store, session_id, tenant), APPEND, messages=messages
+            Session(self._searching.store, session_id, tenant), self._searching.delivery, messages=messages
         )
 
     def _restored(self) -> tuple[list[Any], list[Message]]:
@@ -185,9 +197,11 @@ class Turn:
         neutral: list[Message] = []
         rejoin: list[tuple[int, Hidden]] = []
         self._at_end = Hidden()
+        self._at_provider: set[str] = set()
         if self._state and (hidden := recall.find(self._state_key(self._state))):
             told += hidden.results
             neutral += hidden.searches
+            self._at_provider = set(discovered_in(hidden.searches))
             self._request = self._api.with_state(self._request, hidden.state)
         self._key = self._seed
         exchange: tuple[JsonObject, ...] = ()
@@ -221,22 +235,31 @@ class Turn:
 
     def _tools(self) -> list[JsonObject]:
         offer = self.discovery.offer()
-        named = [self._list.records[tool.name] for tool in (*offer.visible, *offer.loaded)]
         self._offered = {tool.name for tool in (*offer.visible, *offer.loaded)} | self._list.fixed_names
-        search = [] if offer.search_tool is None else written_tools([offer.search_tool], self._api.form)
-        given = [*self._list.fixed, *named]
-        sent = [
-            {k: v for k, v in record.items() if k not in {"cache_control", "defer_loading"}}
-            for record in given
-        ]
-        tools = [*search, *sent]
+        told = self._told_of() if self.is_native else set()
+        open_names = [tool.name for tool in (*offer.visible, *offer.loaded) if tool.name not in told]
+        shown = [*map(_bare, self._list.fixed), *(_bare(self._list.records[name]) for name in open_names)]
+        deferred: list[JsonObject] = []
+        if offer.search_tool is not None:
+            (search,) = written_tools([offer.search_tool], self._api.form)
+            if self.is_native:
+                names = sorted(told | {tool.name for tool in offer.hidden})
+                hidden = [_bare(self._list.records[name]) for name in names]
+                shown, deferred = declared(self._api.form, search, shown, hidden)
+            else:
+                shown = [search, *shown]
         marks = [
             tool["cache_control"] for tool in map(plain, self._request["tools"]) if "cache_control" in tool
         ]
-        if marks and tools:
+        if marks and shown:
             # The caller wants its tools cached, and what is cached ends with the last of them.
-            tools[-1] = {**tools[-1], "cache_control": marks[-1]}
-        return tools
+            shown[-1] = {**shown[-1], "cache_control": marks[-1]}
+        return [*shown, *deferred]
+
+    def _told_of(self) -> set[str]:
+        """The tools that the provider has been told of by results."""
+        told = self._at_provider | referenced(chain(self._told, *self._rounds))
+        return {name for name in told if name in self._list.discoverer.catalog}
 
     def _planned(self, calls: Sequence[ToolCall]) -> tuple[PlannedCall, ...]:
         """Our calls of an answer, made fit to send back; what only they will find, they cannot call."""
@@ -249,8 +272,8 @@ class Turn:
         offered = APPEND.runnable(self.discovery.offer())
         return plan_calls(AssistantMessage(content=ours), offered, history=[taken]).calls
 
-    def _result(self, asked: JsonObject, planned: PlannedCall) -> JsonObject:
-        """The result of a call of ours in the provider's form."""
+    def _result(self, asked: JsonObject, planned: PlannedCall) -> list[JsonObject]:
+        """The result of a call of ours in the provider's form, and what is to be said after it."""
         call = planned.call
         result = planned.refusal or self.discovery.search(planned.arguments)
         self._searches.append(
@@ -263,7 +286,10 @@ class Turn:
                 structured=result.structured,
             )
         )
-        return self._api.result(asked, call.id, result)
+        if self.is_native and call.name == SEARCH_TOOL:
+            found = [_bare(self._list.records[name]) for name in result.discovered]
+            return native_result(self._api.form, call.id, result, found)
+        return [self._api.result(asked, call.id, result)]
 
     def _keep(self, answer: JsonObject, calls: list[JsonObject], results: list[JsonObject]) -> None:
         """Remember what the caller does not get to see."""
@@ -288,3 +314,8 @@ class Turn:
 
     def _state_key(self, state: str) -> bytes:
         return digest("state", self._api.form, self._list.key, self._caller, state)
+
+
+def _bare(record: JsonObject) -> JsonObject:
+    """A definition without what is for the list that it came in."""
+    return {key: value for key, value in record.items() if key not in {"cache_control", "defer_loading"}}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar, Unpack, cast
+from typing import Any, Literal, TypeVar, Unpack, cast
 
 from toolsearch.adapters.recall import Recall
 from toolsearch.adapters.tool_lists import ToolLists
 from toolsearch.adapters.turn import Searching
 from toolsearch.adapters.twin import is_twin, twin_of
 from toolsearch.catalog import Catalog
+from toolsearch.delivery.append import APPEND
+from toolsearch.delivery.base import Delivery
+from toolsearch.delivery.native import NATIVE
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.embedders.load import load_embedder
@@ -25,6 +28,7 @@ WHOLE_BELOW_TOKENS = 4000
 """A list of tools that costs less is sent as it is."""
 
 _MAX_TOOLS = 128
+_DELIVERIES: dict[str, Delivery] = {"append": APPEND, "native": NATIVE}
 _CLIENTS = {"openai": ("OpenAI", "AsyncOpenAI"), "anthropic": ("Anthropic", "AsyncAnthropic")}
 
 
@@ -38,6 +42,7 @@ def wrap(
     max_rounds: int = 10,
     max_tool_lists: int = 16,
     max_exchanges: int = 10_000,
+    delivery: Literal["append", "native"] = "append",
     **settings: Unpack[DiscoveryOptions],
 ) -> C:
     """`client`, whose calls take all tools and send the model those that it finds.
@@ -61,6 +66,8 @@ def wrap(
         max_rounds: The most search rounds in one call.
         max_tool_lists: So many lists of tools are kept with their indexes, the latest used.
         max_exchanges: So many search exchanges are kept to be put back into conversations.
+        delivery: ``append`` adds what is found to the tools, with any model. ``native`` leaves it to the
+            provider's own tool search, so that prompts stay cached: Messages and Responses have one.
         settings: The attributes of `DiscoverySettings`; `whole_below_tokens` is 4000 and `max_tools` 128
             where they are not given.
 
@@ -76,11 +83,14 @@ def wrap(
         UnknownToolError: a tool is to be pinned that the request does not have.
         ToolLimitError: the tools that are always sent leave no room for the search.
         EmbeddingError: the tools could not be embedded.
-        ValueError: the request cannot be answered with tool search, such as one with ``n=2``.
+        ValueError: the request cannot be answered with tool search, such as one with ``n=2``, or its model
+            not natively.
     """
     _check(client)
     if searcher is not None and catalog is None:
         raise ValueError("Give the catalog that the searcher searches.")
+    if delivery not in _DELIVERIES:
+        raise ValueError(f"delivery is {delivery!r}; it must be one of {', '.join(_DELIVERIES)}.")
     if max_rounds < 1:
         raise ValueError(f"max_rounds is {max_rounds}; it must be at least 1.")
     options: DiscoveryOptions = {
@@ -94,9 +104,11 @@ def wrap(
         catalog=catalog,
         searcher=searcher,
         max_lists=max_tool_lists,
+        delivery=_DELIVERIES[delivery],
     )
     store = MemorySessionStore() if session_store is None else session_store
-    return cast("C", twin_of(client, Searching(lists, store, Recall(max_exchanges), max_rounds)))
+    searching = Searching(lists, store, Recall(max_exchanges), max_rounds, _DELIVERIES[delivery])
+    return cast("C", twin_of(client, searching))
 
 
 def _once(embedder: Embedder | str) -> Callable[[], Embedder]:

@@ -66,7 +66,7 @@ class OpenAIResponsesModel(HttpChatModel):
             native_search: Whether the model knows ``tool_search``; None goes by its name: from gpt-5.4 on.
         """
         if native_search is None:
-            native_search = _knows_search(model)
+            native_search = knows_search(model)
         super().__init__(_SERVICE, model, native_search=native_search, max_tools=max_tools, **settings)
 
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
@@ -95,7 +95,8 @@ class OpenAIResponsesModel(HttpChatModel):
         )
 
 
-def _knows_search(model: str) -> bool:
+def knows_search(model: str) -> bool:
+    """Whether a model of OpenAI takes part in ``tool_search``, by its name."""
     found = re.match(r"gpt-(\d+)(?:\.(\d+))?", model)
     return found is not None and (int(found[1]), int(found[2] or 0)) >= _FIRST_WITH_SEARCH
 
@@ -103,7 +104,7 @@ def _knows_search(model: str) -> bool:
 def _tool_fields(request: ChatRequest) -> JsonObject:
     search_tool = request.native.search_tool if request.native else ""
     records = [
-        _search_record(record) if record["name"] == search_tool else record
+        search_record(record) if record["name"] == search_tool else record
         for record in _records(offer_of(request).shown)
     ]
     return tool_fields(records, request.tool_choice, {"name": request.tool_choice})
@@ -114,7 +115,8 @@ def _records(tools: Sequence[Tool]) -> list[JsonObject]:
     return [{"strict": False, **record} for record in open_records(tools, OPENAI_RESPONSES)]
 
 
-def _search_record(record: JsonObject) -> JsonObject:
+def search_record(record: JsonObject) -> JsonObject:
+    """The search tool as one that the client executes, of its definition as a function."""
     return {
         "type": "tool_search",
         "execution": "client",
