@@ -30,3 +30,16 @@ def test_a_spec_names_provider_and_model(spec: str, kind: type, id_: str) -> Non
 def test_a_spec_that_names_nothing_says_what_there_is(spec: str) -> None:
     with pytest.raises(ValueError, match=r"Known are|https://HOST/v1#MODEL|no http or https URL"):
         load_chat_model(spec)
+
+
+def test_a_model_says_which_key_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider itself would refuse it; other servers may want none."""
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TOOLSEARCH_CHAT_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    assert load_chat_model("openai:gpt-5").missing_key == "OPENAI_API_KEY"
+    assert load_chat_model("anthropic:claude").missing_key == "ANTHROPIC_API_KEY"
+    assert load_chat_model("http://localhost:11434/v1#m").missing_key == ""
+    assert OpenAIChatModel("m", api_key="sk-123456").missing_key == ""
+    assert OpenAIChatModel("m", headers={"authorization": "Bearer x"}).missing_key == ""
+    monkeypatch.setenv("TOOLSEARCH_CHAT_API_KEY", "sk-123456")
+    assert load_chat_model("anthropic:claude").missing_key == ""

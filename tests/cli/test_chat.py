@@ -72,7 +72,7 @@ SCRIPT = (
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A module of tools in the working directory."""
     (tmp_path / "my_own_tools.py").write_text(
-        "from toolsearch import tool\n"
+        "from toolsearch import ToolFailed, tool\n"
         "@tool(source='mail')\n"
         "def send_email(to: str) -> str:\n"
         "    'Send an email to one or more people.'\n"
@@ -80,6 +80,10 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         "def add(a: int, b: int) -> int:\n"
         "    'Add two numbers.'\n"
         "    return a + b\n"
+        "@tool\n"
+        "def boom(word: str = '') -> str:\n"
+        "    'Break.'\n"
+        "    raise KeyError('the safe') if not word else ToolFailed(f'No {word}.')\n"
         "many = [add, send_email]\n"
         "none = []\n",
         encoding="utf-8",
@@ -153,7 +157,7 @@ def test_tools_of_python_run(run: Run, serve: Serve, catalog: Path, module: str)
 @pytest.mark.parametrize(
     ("names", "tools"),
     [
-        ("", ["mail__send_email"]),
+        ("", ["mail__send_email", "boom"]),
         (":add", ["add"]),
         (":many", ["add", "mail__send_email"]),
     ],
@@ -164,6 +168,65 @@ def test_tools_of_python_come_from_modules_functions_and_lists(
     provider, model = serve(search(f"select:{','.join(tools)}"), Answer("Found."))
     assert run("chat", "--python", module + names, "--model", model, "--once", "Go.").code == 0
     assert offered(provider)[1] == ["tool_search", *tools]
+
+
+LISTS = """
+from toolsearch import tool
+def add(a: int) -> int: return a
+tools = [tool(add)]
+_others = [tool(add, name="hidden")]
+"""
+
+
+@pytest.mark.parametrize(
+    "reference", ["./lists/shop_lists.py", "lists/shop_lists.py:tools", "lists.shop_lists"]
+)
+def test_tools_of_python_come_from_files_and_the_lists_of_a_module(
+    run: Run, serve: Serve, tmp_path: Path, module: str, reference: str
+) -> None:
+    del module
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "shop_lists.py").write_text(LISTS, encoding="utf-8")
+    provider, model = serve(search("select:add"), Answer("Found."))
+    assert run("chat", "--python", reference, "--model", model, "--once", "Go.").code == 0
+    assert offered(provider)[1] == ["tool_search", "add"]
+
+
+def test_a_file_is_not_taken_for_a_module_of_its_name(
+    run: Run, serve: Serve, tmp_path: Path, module: str
+) -> None:
+    del module
+    (tmp_path / "json.py").write_text(LISTS, encoding="utf-8")
+    provider, model = serve(search("select:add"), Answer("Found."))
+    assert run("chat", "--python", "json.py", "--model", model, "--once", "Go.").code == 0
+    assert offered(provider)[1] == ["tool_search", "add"]
+
+
+def test_a_call_that_fails_is_told_with_its_reason(run: Run, serve: Serve, module: str) -> None:
+    """Once, also in the turns after it."""
+    calls = ('{"word": "luck"}', "{}", '{"w": 1}', "{")
+    _, model = serve(
+        search("select:boom"),
+        Answer(calls=tuple(Call(f"c{n}", "boom", arguments) for n, arguments in enumerate(calls))),
+        Answer(calls=(Call("c9", "nowhere", "{}"),)),
+        *(Answer("Sorry."), Answer("Yes.")),
+    )
+    done = run("chat", "--python", module, "--model", model, stdin="Go.\nReally?\n")
+    failed = sorted(line for line in done.err.splitlines() if " failed: " in line)
+    assert [line.partition(" failed: ")[2].partition(".")[0] for line in failed] == [
+        "KeyError: 'the safe'",
+        "The arguments of 'boom' were not accepted and nothing was run",
+        "ToolArgumentsError: The arguments of 'boom' were not accepted and nothing was run",
+        "ToolFailed: No luck",
+        "There is no tool 'nowhere'",
+    ]
+
+
+def test_a_search_that_costs_more_than_it_spares_is_told(run: Run, serve: Serve, module: str) -> None:
+    _, model = serve(search("select:add"), Answer("Found."))
+    done = run("chat", "--python", f"{module}:add", "--model", model, "--once", "Go.")
+    assert "(searching cost more than it spared)" in done.err
+    assert "-" not in done.err.partition("tokens for tools")[2]
 
 
 def test_tools_of_python_are_found_beside_an_index(run: Run, serve: Serve, index: Path, module: str) -> None:
@@ -235,14 +298,39 @@ def test_a_search_that_finds_nothing_is_told(run: Run, serve: Serve, catalog: Pa
         (("--model", "anthropic:claude", "--prices", "1"), "IN,OUT"),
         (("--model", "anthropic:claude", "--prices", "a,b"), "IN,OUT"),
         (("--model", "anthropic:claude", "--prices", "1,-2"), "IN,OUT"),
+        (("--model", "anthropic:claude", "--prices", "1,2,3,4"), "IN,OUT"),
+        (("--model", "anthropic:claude", "--prices", "nan,1"), "IN,OUT"),
+        (("--model", "anthropic:claude", "--prices", "1,2,inf"), "IN,OUT"),
+        (("--model", "openai:gpt-5"), "set OPENAI_API_KEY to your key for openai"),
+        (("--model", "openai-chat:gpt-5"), "set OPENAI_API_KEY to your key for openai"),
+        (("--model", "anthropic:claude"), "set ANTHROPIC_API_KEY to your key for anthropic"),
+        (("--model", "openai:gpt-5", "--python", "./no_such_file.py"), "No such file"),
+        (("--model", "openai:gpt-5", "--python", "no-module"), "give its name, such as 'shop'"),
+        (("--model", "openai:gpt-5", "--python", "./shop"), "give its name, such as 'shop'"),
+        (("--model", "openai:gpt-5", "--python", "my_own_tools:none"), "'my_own_tools:none' holds no tool"),
+        (("--model", "openai:gpt-5", "--python", "plain_ones"), "or name one: plain_ones:add"),
+        (("--model", "openai:gpt-5", "--python", "broken_ones"), "NameError: name 'lost' is not defined"),
+        (("shop.py", "--model", "openai:gpt-5"), "'shop.py' is Python: give it with --python"),
         (("--model", "openai:gpt-5", "--python", "no_such_module_here"), "no_such_module_here"),
         (("--model", "openai-chat:gpt-5", "--python", "json:nothing"), "json:nothing"),
         (("--model", "openai:gpt-5", "--python", "json"), "holds no tool"),
     ],
 )
 def test_a_command_line_that_cannot_be_used_says_why(
-    run: Run, catalog: Path, arguments: tuple[str, ...], said: str
+    run: Run,
+    catalog: Path,
+    module: str,
+    *,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    said: str,
 ) -> None:
+    del module
+    for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TOOLSEARCH_CHAT_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    (tmp_path / "plain_ones.py").write_text("def add(a: int) -> int: return a\n", encoding="utf-8")
+    (tmp_path / "broken_ones.py").write_text("lost\n", encoding="utf-8")
     done = run("chat", catalog, *arguments)
     assert done.code == 2
     assert said in " ".join(done.err.replace("│", " ").split())

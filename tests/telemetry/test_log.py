@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.telemetry.support import SECRET, broken, call, router, streamed
+from tests.telemetry.support import SECRET, broken, call, router, streamed, weather_forecast
 from toolsearch.exceptions import OverloadedError
 from toolsearch.telemetry import LogObserver
 
@@ -50,6 +50,23 @@ def test_a_line_is_only_written_for_those_who_want_it(caplog: pytest.LogCaptureF
     caplog.set_level(logging.INFO, "toolsearch")
     router(LogObserver()).run_sync("Refund.")
     assert lines(caplog) == []
+
+
+def test_a_call_that_failed_by_no_fault_of_the_model_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """The model reads neutral words, and the run goes on: somebody has to know."""
+    caplog.set_level(logging.WARNING, "toolsearch")
+    script = [
+        call("broken", "c1", city=SECRET),
+        call("broken", "c2", town=SECRET),
+        call("weather_forecast", "c3", city=SECRET),
+        "Sorry.",
+    ]
+    tools = [broken, weather_forecast]
+    through = router(LogObserver(ticking()), script=script, tools=tools, pinned=tools)
+    through.run_sync("Go.")
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "call c1 of broken in session '': RuntimeError, 1.000 s")
+    ]
 
 
 def test_no_secret_argument_or_result_is_logged(caplog: pytest.LogCaptureFixture) -> None:

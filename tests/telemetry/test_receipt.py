@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from typing import Any
 
 import pytest
@@ -144,6 +145,14 @@ def test_only_tools_that_the_run_may_use_would_have_been_sent() -> None:
 )
 def test_money_is_told_where_prices_are_given(prices: Prices | None, cost: float | None) -> None:
     assert receipt_of(router(prices=prices)).cost == (None if cost is None else pytest.approx(cost))
+
+
+@pytest.mark.parametrize("price", [-1.0, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["input", "output", "cached_input"])
+def test_what_is_no_price_is_refused(name: str, price: float) -> None:
+    """(A receipt with its cost would be no JSON.)"""
+    with pytest.raises(ValueError, match=f"price '{name}'"):
+        Prices(**{"input": 1.0, "output": 1.0, name: price})
 
 
 def test_a_receipt_of_a_streamed_run_is_the_same() -> None:

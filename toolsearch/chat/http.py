@@ -111,6 +111,10 @@ class ChatEndpoint:
     def __repr__(self) -> str:
         return f"ChatEndpoint({self._shown_url})"
 
+    def sends(self, header: str) -> bool:
+        """Whether each request has that header."""
+        return header.casefold() in map(str.casefold, self._headers)
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)

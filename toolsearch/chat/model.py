@@ -88,8 +88,15 @@ class HttpChatModel(ABC):
         self.native_search = native_search
         self._model = model
         self._is_own = service.is_own(self._endpoint)
+        self._service = service
         self._max_tools = max_tools or (service.max_tools if self._is_own else None)
         self._options = dict(options or {})
+
+    @property
+    def missing_key(self) -> str:
+        """The environment variable for a key that requests lack; empty for servers that may want none."""
+        lacks_key = self._is_own and not self._endpoint.sends(self._service.key_header)
+        return self._service.key_variable if lacks_key else ""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(id={self.id!r})"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from toolsearch.telemetry.receipt import Prices
 
 _SESSION = "chat"
-_PRICES = 3
 
 
 def chat(
@@ -48,7 +47,7 @@ def chat(
         list[str] | None,
         typer.Option(
             metavar="MODULE[:NAME]",
-            help="Tools that can run: of a module, or an object, function or list in it. "
+            help="Tools that can run: of a module or its file, or an object, function or list in it. "
             "The model runs them without asking.",
         ),
     ] = None,
@@ -100,6 +99,9 @@ def chat(
                 prices=_prices(prices),
                 traced=not quiet,
             )
+            if connected.missing_key:
+                problem = f"set {connected.missing_key} to your key for {connected.id.partition(':')[0]}."
+                raise typer.BadParameter(problem, param_hint="--model")
             if once is not None:
                 prompt = sys.stdin.read() if once == "-" else once
                 _answer(runner, router, prompt, json=json, quiet=quiet)
@@ -211,6 +213,9 @@ def _router(
 
     if not (paths or index or python):
         raise typer.BadParameter("give a catalog, an index (-i) or Python tools (--python).")
+    for path in paths:
+        if path.endswith(".py"):
+            raise typer.BadParameter(f"{path!r} is Python: give it with --python.", param_hint="CATALOG")
     tools = [tool for reference in python for tool in python_tools(reference)]
     catalog = load_catalog(paths).catalog if paths else Catalog()
     older = None
@@ -254,9 +259,7 @@ def _prices(text: str) -> Prices | None:
     if not text:
         return None
     try:
-        values = [float(each) for each in text.split(",")]
-    except ValueError:
-        values = []
-    if not 1 < len(values) <= _PRICES or min(values) < 0:
-        raise typer.BadParameter(f"{text!r} is not IN,OUT or IN,OUT,CACHED.", param_hint="--prices")
-    return Prices(*values)
+        return Prices(*map(float, text.split(",")))
+    except (TypeError, ValueError) as exc:
+        problem = f"{text!r} is not IN,OUT or IN,OUT,CACHED."
+        raise typer.BadParameter(problem, param_hint="--prices") from exc

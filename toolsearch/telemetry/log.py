@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
 from toolsearch.delivery.base import SEARCH_TOOL
+from toolsearch.exceptions import ToolCallError
 from toolsearch.messages import ToolResult
 from toolsearch.telemetry.base import ObservedCall, ObservedRound, ObservedRun, RunObserver, Within
 
@@ -16,6 +17,9 @@ _log = logging.getLogger("toolsearch")
 
 class LogObserver:
     """Writes a DEBUG line to the logger ``toolsearch`` at the end of each round, call and run.
+
+    A call whose tool raised what is not meant for the model is a WARNING: else only the response's
+    ``metadata["tool_failures"]`` would tell of it.
 
     They tell names, ids, numbers and kinds of errors; no message, argument, result, query or key.
     """
@@ -26,7 +30,7 @@ class LogObserver:
 
     @contextmanager
     def run(self, seen: ObservedRun) -> Iterator[RunObserver]:
-        if not _log.isEnabledFor(logging.DEBUG):
+        if not _log.isEnabledFor(logging.WARNING):
             yield RunObserver()
             return
         session = seen.request.context.get("session_id", "")
@@ -82,16 +86,19 @@ class _RunLog(RunObserver):
     @contextmanager
     def call(self, seen: ObservedCall) -> Iterator[None]:
         started = self._clock()
-        ending = "left"
+        ending, level = "left", logging.DEBUG
         try:
             yield
             result = seen.result
             ending = "error result" if isinstance(result, ToolResult) and result.is_error else "done"
         except BaseException as exc:
             ending = type(exc).__name__
+            if isinstance(exc, Exception) and not isinstance(exc, ToolCallError):
+                level = logging.WARNING
             raise
         finally:
-            _log.debug(
+            _log.log(
+                level,
                 "call %s of %s in session %r: %s, %.3f s%s",
                 seen.context.call_id,
                 seen.tool.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -28,11 +29,19 @@ class Prices:
         input, output: Per million tokens.
         cached_input: Of input tokens that the provider had cached; None charges them like others. What a
             provider adds for writing its cache is in no usage, and so in no cost here.
+
+    Raises:
+        ValueError: one of them is below 0 or not finite.
     """
 
     input: float
     output: float
     cached_input: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, price in vars(self).items():
+            if price is not None and not 0 <= price < math.inf:
+                raise ValueError(f"The price {name!r} is {price}, which is no price.")
 
     def cost(self, usage: Usage) -> float:
         cached = self.input if self.cached_input is None else self.cached_input
