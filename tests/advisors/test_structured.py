@@ -74,6 +74,15 @@ def test_a_json_schema_says_where_it_is_broken() -> None:
     assert "$.degrees: 'warm' is not of type 'integer'" in model.requests[2].messages[-1].text
 
 
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_has_not_is_asked_for_again(number: str) -> None:
+    model = ScriptedChatModel([f'{{"degrees": {number}}}', '{"degrees": 7}'])
+    assert ask(model, {"properties": {"degrees": {"type": "number"}}}).metadata["structured"] == {
+        "degrees": 7
+    }
+    assert "it is not JSON" in model.requests[1].messages[-1].text
+
+
 def test_tools_may_be_called_in_every_attempt_and_all_is_summed_up() -> None:
     measured = ChatResponse(
         AssistantMessage(content=(tool_call("measure", {"city": "Oslo"}),)), "tool_calls", Usage(10, 1)

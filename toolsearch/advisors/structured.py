@@ -16,6 +16,7 @@ from toolsearch.advisors.chain import AdvisorChain, closing
 from toolsearch.advisors.paused import RESUMPTION, resumption_of
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished, Usage
 from toolsearch.exceptions import AnswerFormatError, SchemaError
+from toolsearch.functions.arguments import read_json
 from toolsearch.messages import Message, SystemMessage, UserMessage
 from toolsearch.schema.keywords import subschemas
 from toolsearch.schema.patterns import bounded_validator, find_errors
@@ -119,7 +120,7 @@ class StructuredOutputAdvisor:
         if self._adapter is not None:
             return _validated(self._adapter, written)
         try:
-            value = json.loads(written)
+            value = read_json(written)
         except (ValueError, RecursionError) as exc:
             raise _FormError([f"it is not JSON ({exc})"]) from exc
         found = [f"{error.json_path}: {error.message}" for error in find_errors(self._validator, value)]

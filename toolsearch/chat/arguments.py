@@ -7,10 +7,10 @@ that holds such a call, so what goes out is always an object; the same text alwa
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 from toolsearch.exceptions import ToolArgumentsError
-from toolsearch.functions.arguments import finite, parse_arguments
+from toolsearch.functions.arguments import parse_arguments, read_json
 from toolsearch.tools import JsonObject
 
 INVALID = "invalid_json"
@@ -50,11 +50,6 @@ def compact(value: Any) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=finite)
+        return read_json(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _refuse(constant: str) -> NoReturn:
-    # Python reads and writes NaN and Infinity; JSON and providers do not.
-    raise ValueError(constant)

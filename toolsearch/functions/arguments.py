@@ -36,6 +36,16 @@ def parse_arguments(text: str, *, tool: str = "") -> JsonObject:
     return arguments
 
 
+def read_json(text: str, *, strict: bool = True) -> Any:
+    """The value that `text` holds, every number in it finite.
+
+    Raises:
+        ValueError: it is no JSON, as ``NaN`` is none, or holds a number beyond every float.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, strict=strict, parse_constant=_refuse_constant, parse_float=_finite)
+
+
 _KINDS = {str: "text", list: "a list", int: "a number", float: "a number", bool: "a boolean"}
 
 
@@ -44,7 +54,7 @@ def _decoded(text: str, tool: str) -> Any:
         return None
     try:
         # Halves in the text itself come from a stream that was cut within an escape.
-        value = json.loads(_joined(text), strict=False, parse_constant=_refuse_constant, parse_float=finite)
+        value = read_json(_joined(text), strict=False)
         # Halves in the value come from an escape without its other half.
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -69,12 +79,7 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON number")
 
 
-def finite(digits: str) -> float:
-    """The number that `digits` write, for `json.loads`, which would read one beyond every float as infinite.
-
-    Raises:
-        ValueError: it is beyond every float.
-    """
+def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError(f"{digits[:_SHOWN]} is too large a number")
