@@ -1,5 +1,5 @@
 """Tool search in somebody else's loop."""
 
-from toolsearch.adapters.turn import conversation
+from toolsearch.adapters.caller import conversation
 
 __all__ = ["conversation"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -30,30 +28,6 @@ from toolsearch.exceptions import LimitExceededError
 from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from toolsearch.session.base import Session, SessionStore
 from toolsearch.tools import JsonObject
-
-SESSION, TENANT = "toolsearch_session", "toolsearch_tenant"
-"""Arguments of a call that are for tool search alone."""
-
-_CONVERSATION: ContextVar[tuple[str, str]] = ContextVar("toolsearch_conversation", default=("", ""))
-
-
-@contextlib.contextmanager
-def conversation(session_id: str, *, tenant: str = "") -> Iterator[None]:
-    """Within it, calls of wrapped clients belong to this session, as with ``toolsearch_session=``.
-
-    For calls that somebody else's code makes. It holds for this task or thread, and for those begun in it.
-    """
-    token = _CONVERSATION.set((session_id, tenant))
-    try:
-        yield
-    finally:
-        _CONVERSATION.reset(token)
-
-
-def caller_of(request: Arguments) -> tuple[str, str]:
-    """Session id and tenant of a request; they are taken out of it."""
-    session_id, tenant = _CONVERSATION.get()
-    return request.pop(SESSION, session_id), request.pop(TENANT, tenant)
 
 
 @dataclass(frozen=True)
@@ -81,9 +55,11 @@ class Searching:
             return None
         tool_list = self.lists.of(api, request["tools"])
         if tool_list.has_own_search:
+            tool_list.log()
             return None
         turn = Turn(self, api, request, tool_list, caller)
         if turn.discovery.whole and not self.lists.has_catalog:
+            tool_list.log()
             return None
         reason = api.refuses(request)
         if turn.is_native:
@@ -123,6 +99,7 @@ class Turn:
         request = self._api.with_messages(self._request, self._told, self._rounds)
         if text := self.discovery.instructions:
             request = self._api.with_instructions(request, text)
+        self._list.log(self.discovery)
         return {**request, "tools": self._tools()}
 
     @property

@@ -13,8 +13,9 @@ from functools import cache, cached_property, partial, wraps
 from typing import Any
 
 from toolsearch.adapters.asked import Asked
+from toolsearch.adapters.caller import SESSION, TENANT
 from toolsearch.adapters.rounds import answered, answered_async
-from toolsearch.adapters.turn import SESSION, TENANT, Searching
+from toolsearch.adapters.turn import Searching
 from toolsearch.exceptions import UnsearchedToolsError
 
 _SEARCHING = "_toolsearch"
