@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from toolsearch.catalog import Catalog
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.discoverer import Discoverer
+from toolsearch.discovery.discovery import Discovery
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import DefinitionError, ReservedNameError
@@ -24,6 +26,8 @@ from toolsearch.retrieval.base import Retriever, SearchRequest, SearchResult
 from toolsearch.retrieval.building import build_index
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.tools import JsonObject, Tool
+
+_log = logging.getLogger(__name__)
 
 
 class LateSearcher:
@@ -72,6 +76,16 @@ class ToolList:
     fixed_names: frozenset[str]
     has_own_search: bool
     prepare: Callable[[], object]
+
+    def log(self, discovery: Discovery | None = None) -> None:
+        """Tells the log how much of the list a request shows the model; without `discovery`, all of it."""
+        if not _log.isEnabledFor(logging.DEBUG):
+            return
+        view = self.discoverer.view()
+        n_tools = len(self.fixed) + len(view.tools)
+        n_hidden = 0 if discovery is None else len(discovery.hidden())
+        shown = "sent whole" if discovery is None else f"{n_tools - n_hidden} shown, {n_hidden} hidden"
+        _log.debug("%d tools, %d tokens: %s", n_tools, view.tokens, shown)
 
 
 class ToolLists:
