@@ -43,10 +43,11 @@ def route_of(method: str, url: str) -> Route | None:
 
 def solid(body: Any) -> Any:
     """`body` to be read more than once: with lists for iterators, and without what was not given."""
+    if isinstance(body, str | bytes | bytearray | int | float):
+        return body
     if isinstance(body, Mapping):
-        given = ((key, value) for key, value in body.items() if not _is_omitted(value))
-        return {key: solid(value) for key, value in given}
-    if isinstance(body, str | bytes | bytearray) or hasattr(body, "read") or hasattr(body, "model_dump"):
+        return {key: solid(value) for key, value in body.items() if not _is_omitted(value)}
+    if hasattr(body, "read") or hasattr(body, "model_dump"):
         return body
     return [solid(item) for item in body] if isinstance(body, Iterable) else body
 
