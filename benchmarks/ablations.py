@@ -27,6 +27,7 @@ from benchmarks.graph import graph
 from benchmarks.machine import describe_machine
 from benchmarks.names import names
 from benchmarks.results import REFERENCE, RESULTS
+from benchmarks.steps import steps
 from benchmarks.unread import unread
 from toolsearch.document import render_document
 from toolsearch.evaluation import metrics
@@ -212,6 +213,7 @@ TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObje
     "nothing-fits": nothing_fits,
     "unread": unread,
     "graph": graph,
+    "steps": steps,
 }
 
 

@@ -23,7 +23,8 @@ from toolsearch.tools import JsonObject
 REPORT = REPOSITORY / "docs" / "benchmarks.md"
 
 DESCRIPTIONS = {
-    "hybrid": "the default: names, dense and lexical, fused by value",
+    "hybrid": "the default: names, dense and lexical, fused by value, and requests searched in steps",
+    "whole": "the default without steps, as all that follow",
     "dense": "the dense channel alone",
     "lexical": "the lexical channel alone",
     "rrf": "the same two channels by reciprocal rank fusion, k0 60, depth 100",

@@ -9,6 +9,7 @@ from benchmarks.markdown import prose, table
 from toolsearch.tools import JsonObject
 
 HEADLINE = "three tools"
+DELIVERIES = ("append", "bridge", "native")
 
 _COLUMNS = (
     "arm",
@@ -27,6 +28,7 @@ def loop_section(loop: JsonObject) -> Iterator[str]:
     catalog = loop["catalog"]
     yield "## Whole conversations"
     yield ""
+    yield from _headline(loop)
     yield from prose(
         f"A scripted selector goes through the real loop and the real search over the demo catalog: "
         f"{catalog['tools']} tools, {catalog['definition_tokens']:,} tokens of definitions "
@@ -45,6 +47,36 @@ def loop_section(loop: JsonObject) -> Iterator[str]:
     yield from _break_even(loop)
     yield from _sets(loop["sets"])
     yield from prose(f"Measured by `{loop['command']}`.")
+
+
+def _headline(loop: JsonObject) -> Iterator[str]:
+    """What comes out, by the words that are searched with; the details follow it."""
+    group, catalog = loop["groups"][HEADLINE], loop["catalog"]
+    best, floor = group["rephrased"], group["verbatim"]
+    pays = loop["break_even"]["break_even"]
+    yield from prose(
+        f"**With {catalog['tools']} tools, a resolved request for three of them takes "
+        f"{_range(best, 'saved')} fewer tokens than with all tools sent, and {_range(best, 'selection')} of "
+        "the relevant tools are selected, where the searches are in the words of a tool's maker: what a "
+        "capable model reaches (*rephrased*). In the user's own words, unchanged, it takes "
+        f"{_range(floor, 'saved')} fewer, and {_range(floor, 'selection')} are selected: the floor "
+        f"(*verbatim*). Tool search pays from {_sizes(pays['tokens'])} tools on, and where the prompt cache "
+        f"is warm, from {_sizes(pays['cost_warm'])}.**"
+    )
+
+
+def _range(arms: Mapping[str, JsonObject], key: str) -> str:
+    """The least and the most of a share over the deliveries, in percent."""
+    shares = sorted(round(100 * arms[arm][key], 1) for arm in DELIVERIES)
+    return f"{shares[0]:g} %" if shares[0] == shares[-1] else f"{shares[0]:g} to {shares[-1]:g} %"
+
+
+def _sizes(by_arm: Mapping[str, int | None]) -> str:
+    """The least and the most of the break-even sizes over the deliveries that ever pay."""
+    sizes = sorted(size for size in (by_arm[arm] for arm in DELIVERIES) if size is not None)
+    if not sizes:
+        return "no number of"
+    return f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
 
 
 def _arms(loop: JsonObject) -> Iterator[str]:

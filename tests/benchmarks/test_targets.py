@@ -30,7 +30,36 @@ def test_the_default_is_five_points_above_every_plain_baseline(measure: str, bas
 
 @pytest.mark.parametrize("fusion", ["rrf", "min-max", "share"])
 def test_no_other_fusion_of_the_same_channels_is_better(fusion: str) -> None:
-    assert over_sets("hybrid", "ndcg@10") >= over_sets(fusion, "ndcg@10")
+    """Of whole requests, as the others do not search in steps."""
+    assert over_sets("whole", "ndcg@10") >= over_sets(fusion, "ndcg@10")
+
+
+def test_steps_find_more_of_what_requests_for_several_tools_need() -> None:
+    rows = {tuple(row[:2]): row for row in read("tables/steps.json")["rows"]}
+    columns = read("tables/steps.json")["columns"]
+    (default,) = (row for (split, merge), row in rows.items() if (split, merge) == ("rules, up to 6", "lift"))
+    whole = rows["none", ""]
+    gain = {c: d - w for c, d, w in zip(columns[2:], default[2:], whole[2:], strict=True)}
+    assert gain["several, completeness@5"] >= 0.03
+    assert gain["several, completeness@10"] >= 0.03
+    assert gain["one, NDCG@10"] >= 0
+
+
+def test_steps_cost_no_set_a_point() -> None:
+    hybrid, whole = (read(f"quality/{name}.json")["datasets"] for name in ("hybrid", "whole"))
+    assert min(hybrid[name]["ndcg@10"] - whole[name]["ndcg@10"] for name in hybrid) > -0.01
+
+
+@pytest.mark.parametrize("delivery", ["append", "bridge", "native"])
+def test_a_capable_model_saves_nine_tenths_and_selects_like_one_that_is_given_the_tools(
+    delivery: str,
+) -> None:
+    """Requests for three tools of the demo catalog, scripted, queries rephrased."""
+    loop = read("loop.json")
+    arms = loop["groups"]["three tools"]["rephrased"]
+    assert loop["catalog"]["tools"] > 300
+    assert arms[delivery]["saved"] >= 0.9
+    assert arms[delivery]["selection"] >= arms["oracle"]["selection"] - 0.02
 
 
 @pytest.mark.parametrize("measure", ["ndcg@10", "completeness@10"])
