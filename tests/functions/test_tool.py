@@ -44,6 +44,17 @@ def test_a_decorated_function_still_looks_like_one() -> None:
     assert repr(greet).startswith("FunctionTool(name='greet', function=<function greet")
 
 
+def test_a_blank_description_stays_blank() -> None:
+    """Statement 37 of docs/spring-ai.md."""
+
+    @tool
+    def get_order(order_id: str) -> str:
+        return order_id
+
+    assert (get_order.name, get_order.description) == ("get_order", "")
+    assert tool(get_order.function, description="  ").description.strip() == ""
+
+
 def test_options_become_what_the_tool_says_of_itself() -> None:
     @tool(
         name="refund",

@@ -81,7 +81,7 @@ def test_system_messages_come_first_and_are_not_remembered(order: int) -> None:
 
 
 def test_inside_the_loop_the_internal_history_is_off() -> None:
-    """Statement 12 of docs/spring-ai.md."""
+    """Each round sends what the memory holds, once. Statement 12 of docs/spring-ai.md."""
     store = MemoryConversationStore()
     model = ScriptedChatModel(
         [tool_call("look", {"at": "1"}, id=""), tool_call("look", {"at": "2"}, id=""), "Fine."]
@@ -90,6 +90,14 @@ def test_inside_the_loop_the_internal_history_is_off() -> None:
     assert [len(request.messages) for request in model.requests] == [1, 3, 5]
     ids = [message.call_id for message in store.messages("s", "") if isinstance(message, ToolMessage)]
     assert len(set(ids)) == 2
+
+
+def test_a_history_that_was_asked_for_stays_on_beside_the_memory() -> None:
+    """Statement 12 of docs/spring-ai.md."""
+    model = ScriptedChatModel([tool_call("look", {"at": "it"}, id="1"), "Fine."])
+    advisors = [ToolCallingAdvisor(history=True), MemoryAdvisor(MemoryConversationStore(), order=INSIDE)]
+    call(model, TOOLS, advisors, question("How?", session_id="s"))
+    assert len(model.requests[1].messages) > 3
 
 
 @pytest.mark.parametrize("order", [OUTSIDE, INSIDE])
