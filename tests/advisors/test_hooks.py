@@ -8,6 +8,7 @@ import pytest
 
 from tests.advisors.runs import question
 from toolsearch.advisors.approval import ApprovalAdvisor
+from toolsearch.advisors.base import Advisor
 from toolsearch.advisors.chain import AdvisorChain
 from toolsearch.advisors.hooks import LoopHooks
 from toolsearch.advisors.limits import LoopLimits
@@ -76,7 +77,7 @@ def test_every_hook_is_called_however_a_run_ends_streamed_or_not(
     arguments = {} if finish_reason == "stop" else {"n": 1}
     model = ScriptedChatModel([tool_call("balance", id="a"), tool_call(second, arguments, id="b"), "Done."])
     loop = ToolCallingAdvisor(hooks=hooks, limits=LoopLimits(rounds=1 if finish_reason == "limit" else 25))
-    advisors = [loop, ApprovalAdvisor(tools=gated)] if gated else [loop]
+    advisors: list[Advisor] = [loop, ApprovalAdvisor(tools=gated)] if gated else [loop]
     response = run(AdvisorChain(model, advisors, [balance, receipt]))
     asked = [["balance"], [second], []]
     each = [line for n in range(1, rounds + 1) for line in (f"before {n}", f"after {n}: {asked[n - 1]}")]
