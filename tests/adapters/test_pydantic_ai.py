@@ -302,6 +302,32 @@ def test_the_strategy_finds_deferred_tools(stream: bool) -> None:
     assert results(run) == ["Sun in Rome."]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("model", [OpenAIChatModel, OpenAIResponsesModel])
+def test_over_the_wire_the_strategy_adds_what_it_finds(model: Any, stream: bool) -> None:
+    fake = FakeProvider(
+        [
+            Answer(calls=(Call("f", "search_tools", '{"queries": ["weather of a city"]}', native=False),)),
+            Answer(calls=(Call("w", "weather", '{"city": "Rome"}'),)),
+            Answer("Done."),
+        ]
+    )
+
+    async def talk() -> Any:
+        async with fake.serve() as url:
+            provider = OpenAIProvider(base_url=url, api_key="k")
+            search = ToolSearch(strategy=SearchStrategy(HashingEmbedder(), limit=1))
+            agent = Agent(model("gpt-4o", provider=provider), tools=DEFERRED, capabilities=[search])
+            run = await ask(agent, "Weather in Rome?", stream=stream)
+            await provider.client.close()
+            return run
+
+    run = asyncio.run(talk())
+    assert results(run)[-1] == "Sun in Rome."
+    first, *later = [set(names_sent(body)) for body in fake.bodies]
+    assert (first, later) == ({"search_tools", "clock"}, [{"search_tools", "clock", "weather"}] * 2)
+
+
 def test_a_hidden_tool_of_theirs_cannot_run_before_the_strategy_has_found_it() -> None:
     script = Scripted(("weather", {"city": "Rome"}), "Sorry.")
     agent = Agent(
