@@ -80,7 +80,7 @@ class ToolSearchMiddleware(AgentMiddleware[ToolSearchState, Any, Any]):
 
     def __init__(
         self,
-        tools: Iterable[AnyTool],
+        tools: Mapping[str, Tool] | Iterable[AnyTool],
         *,
         searcher: Retriever | None = None,
         embedder: Embedder | None = None,
@@ -90,7 +90,7 @@ class ToolSearchMiddleware(AgentMiddleware[ToolSearchState, Any, Any]):
         """Over `tools`, which LangChain runs as it runs any.
 
         Args:
-            tools: LangChain's tools or functions, and tools of this package that have a `call`.
+            tools: LangChain's tools or functions, and tools of this package that have a `call`; or a catalog.
             searcher: Finds them by their names; by default an index is built when it is first needed.
             embedder: Of that index; the bundled one by default.
             filter: The tools that may be used: by all runs, or by the run of a context.

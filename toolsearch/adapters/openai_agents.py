@@ -9,7 +9,7 @@ import asyncio
 import copy
 import inspect
 import weakref
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -69,7 +69,7 @@ class AgentToolSearch:
 
     def __init__(
         self,
-        tools: Iterable[FunctionTool | Tool | Callable[..., Any]],
+        tools: Mapping[str, Tool] | Iterable[FunctionTool | Tool | Callable[..., Any]],
         *,
         searcher: Retriever | None = None,
         embedder: Embedder | None = None,
@@ -82,7 +82,8 @@ class AgentToolSearch:
         """Over `tools`, which the SDK runs as it runs any.
 
         Args:
-            tools: The SDK's function tools, functions, and tools of this package that have a `call`.
+            tools: The SDK's function tools, functions, and tools of this package that have a `call`; or a
+                catalog.
             searcher: Finds them by their names; by default an index is built when it is first needed.
             embedder: Of that index; the bundled one by default.
             filter: The tools that may be used: by all runs, or by the run of a context.
