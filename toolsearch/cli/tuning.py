@@ -103,7 +103,9 @@ def tune(
         trained, stopping = split_queries(learned, share=_VALIDATION_SHARE if held_out else 0.0, seed=seed)
         validation = dataset_source(stopping, name="held-out queries")
         sources = sources_for(loaded.catalog, trained, written=written)
-    settings = TuneSettings(steps=steps, minutes=minutes, seed=seed, threads=threads)
+    settings = TuneSettings(
+        steps=steps, minutes=minutes, seed=seed, threads=threads, evaluate_every=25, checkpoint_every=25
+    )
     parts = [f"{counted(len(each), 'pair')} of {each.name}" for each in sources]
     say(f"Training on {', '.join(parts)}.")
     with _progress() as report:
