@@ -119,10 +119,16 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
-def test_ci_runs_the_command_that_the_readme_prints() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"<!-- test command -->\n```sh\n(.+)\n```", readme)
-    assert "python -m tests" in command
+def test_ci_runs_the_commands_that_the_pages_print() -> None:
+    """And nothing else that tests: each page is named with the marker before its commands."""
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert "README.md" in script
     assert "pytest" not in script
+    assert "python" not in script
+    for page, marker, what in [
+        ("README.md", "test command", "python -m tests"),
+        ("CONTRIBUTING.md", "real model", "pytest tests/examples/test_offline_model.py"),
+    ]:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        (commands,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.+?)\n```", text, re.DOTALL)
+        assert what in commands
+        assert f'"{page}:{marker}"' in script
