@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from openai import AsyncOpenAI
 
 from toolsearch.adapters.session import ToolSearchSession
+from toolsearch.adapters.wrap import wrap
 from toolsearch.advisors.limits import LoopLimits
 from toolsearch.advisors.tool_search import ToolSearchAdvisor
 from toolsearch.catalog import Catalog
@@ -47,6 +49,7 @@ SETTINGS: dict[str, tuple[Callable[[Any, Path], object], str]] = {
         "native",
     ),
     "ToolSearchSession.delivery": (lambda word, _: ToolSearchSession(SEARCHER, delivery=word), "bridge"),
+    "wrap.delivery": (lambda word, _: wrap(AsyncOpenAI(api_key="key"), delivery=word), "native"),
     "ToolSearchSession.form": (lambda word, _: ToolSearchSession(SEARCHER, form=word), "anthropic"),
     "ToolSearcher.on_embedder_failure": (
         lambda word, _: ToolSearcher(build_index(CATALOG, EMBEDDER), EMBEDDER, on_embedder_failure=word),

@@ -165,14 +165,17 @@ def test_the_lists_that_are_kept_are_bounded() -> None:
     assert len(embedder.embedded) == sum(map(len, lists))
 
 
-def test_a_catalog_with_its_index_needs_no_tools_in_requests() -> None:
+@pytest.mark.parametrize("given", ["both", "searcher"])
+def test_a_catalog_with_its_index_needs_no_tools_in_requests(given: str) -> None:
     catalog = Catalog([Tool(raw_name="send_email", source="mail", description="Send an email message.")])
     embedder = HashingEmbedder()
     searcher = ToolSearcher(build_index(catalog, embedder), embedder)
     own = definitions("openai_chat", [("my_tool", "Mine.")])
-    with searching_client(
-        SEARCH, Answer(calls=(SEND,)), Answer("Hi."), catalog=catalog, searcher=searcher
-    ) as (provider, searching):
+    beside: dict[str, Any] = {"catalog": catalog.values()} if given == "both" else {}
+    with searching_client(SEARCH, Answer(calls=(SEND,)), Answer("Hi."), searcher=searcher, **beside) as (
+        provider,
+        searching,
+    ):
         answer = ask(searching, "Mail?", tools=[])
         ask(searching, "Hello.", tools=own)
     assert answer.choices[0].message.tool_calls[0].function.name == "mail__send_email"

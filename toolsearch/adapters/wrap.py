@@ -5,24 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal, TypeVar, Unpack, cast
+from typing import Any, Literal, TypeAlias, TypeVar, Unpack, cast
 
 from toolsearch.adapters.recall import Recall
 from toolsearch.adapters.tool_lists import ToolLists
 from toolsearch.adapters.turn import Searching
 from toolsearch.adapters.twin import is_twin, twin_of
 from toolsearch.catalog import Catalog
+from toolsearch.checks import check_choice
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Delivery
 from toolsearch.delivery.native import NATIVE
+from toolsearch.discovery.discoverer import catalog_of
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.embedders.load import load_embedder
+from toolsearch.given import Tools
 from toolsearch.retrieval.base import Retriever
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
 
 C = TypeVar("C")
+WrapDelivery: TypeAlias = Literal["append", "native"]
 
 WHOLE_BELOW_TOKENS = 4000
 """A list of tools that costs less is sent as it is."""
@@ -35,14 +39,14 @@ _CLIENTS = {"openai": ("OpenAI", "AsyncOpenAI"), "anthropic": ("Anthropic", "Asy
 def wrap(
     client: C,
     *,
-    catalog: Catalog | None = None,
+    catalog: Tools | None = None,
     searcher: Retriever | None = None,
     embedder: Embedder | str = "default",
     session_store: SessionStore | None = None,
     max_rounds: int = 10,
     max_tool_lists: int = 16,
     max_exchanges: int = 10_000,
-    delivery: Literal["append", "native"] = "append",
+    delivery: WrapDelivery = "append",
     **settings: Unpack[DiscoveryOptions],
 ) -> C:
     """`client`, whose calls take all tools and send the model those that it finds.
@@ -58,8 +62,8 @@ def wrap(
 
     Args:
         client: Of the official packages, blocking or async.
-        catalog: Tools to search beside those that a request passes; those of a request are then always sent,
-            unless the catalog has them.
+        catalog: Tools to search beside those that a request passes, or functions to make tools of; those of a
+            request are then always sent, unless the catalog has them. None is the searcher's, if any.
         searcher: Searches the catalog; None builds an index of it, or of the tools of each request.
         embedder: For these indexes: the embedder, or what `load_embedder` takes.
         session_store: Keeps what sessions have found; by default in memory, for the thousand latest.
@@ -73,7 +77,7 @@ def wrap(
 
     Raises:
         TypeError: `client` is none of these, or wrapped already.
-        ValueError: a number out of its range, or a searcher without its catalog.
+        ValueError: a number out of its range, or a searcher that does not say which catalog it searches.
 
     A call raises beside the client's own errors:
         UnsearchedToolsError: it has tools for `whole_below_tokens` or more, and they cannot be searched
@@ -88,9 +92,8 @@ def wrap(
     """
     _check(client)
     if searcher is not None and catalog is None:
-        raise ValueError("Give the catalog that the searcher searches.")
-    if delivery not in _DELIVERIES:
-        raise ValueError(f"delivery is {delivery!r}; it must be one of {', '.join(_DELIVERIES)}.")
+        catalog = catalog_of(searcher)
+    check_choice("delivery", delivery, WrapDelivery)
     if max_rounds < 1:
         raise ValueError(f"max_rounds is {max_rounds}; it must be at least 1.")
     options: DiscoveryOptions = {
@@ -101,7 +104,7 @@ def wrap(
     lists = ToolLists(
         DiscoverySettings.of(**options),
         embedder=_once(embedder),
-        catalog=catalog,
+        catalog=None if catalog is None else Catalog.of(catalog),
         searcher=searcher,
         max_lists=max_tool_lists,
         delivery=_DELIVERIES[delivery],

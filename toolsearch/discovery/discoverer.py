@@ -56,12 +56,9 @@ class Discoverer:
         check_has("searcher", searcher, ("search",), "one, such as CatalogSearcher(tools)")
         if catalog is not None:
             self.catalog = Catalog.of(catalog)
-        elif isinstance(searcher, ToolSearcher):
-            self._current = lambda: searcher.index.catalog
-        elif isinstance(searcher, CatalogSearcher):
-            self.catalog = searcher.catalog
         else:
-            raise ValueError("Give the catalog that the searcher searches.")
+            catalog_of(searcher)
+            self._current = lambda: catalog_of(searcher)
         self._searcher = searcher
         self._settings = settings
         self._pinned = ToolNames(settings.pinned, "pinned")
@@ -123,3 +120,16 @@ class Discoverer:
             pinned = self._pinned.names_in(catalog)
             self._pinned_in = catalog, pinned
         return Scope(self._searcher, view, self._settings, delivery, self._preselection, pinned)
+
+
+def catalog_of(searcher: Retriever) -> Catalog:
+    """The catalog that `searcher` searches now.
+
+    Raises:
+        ValueError: it does not say.
+    """
+    if isinstance(searcher, ToolSearcher):
+        return searcher.index.catalog
+    if isinstance(searcher, CatalogSearcher):
+        return searcher.catalog
+    raise ValueError("Give the catalog that the searcher searches.")
