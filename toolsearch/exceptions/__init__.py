@@ -1,0 +1,160 @@
+"""Every error that `toolsearch` raises on purpose.
+
+ToolSearchError
+├── DefinitionError               a tool definition that cannot be used
+│   ├── SchemaError               its input schema is not a usable JSON Schema
+│   ├── ParameterError            a parameter of a function that no schema can describe
+│   │   └── UnresolvedTypeError   its annotation names a type that does not exist, perhaps only not yet
+│   ├── ReservedNameError         its name belongs to a built-in tool
+│   └── DuplicateToolError        two tools with one public name
+├── CatalogFileError              a catalog file that cannot be read
+├── UnknownToolError              a name that the catalog does not have
+├── SearchRequestError            a search that cannot be answered as asked
+├── EmbeddingError                an embedder failed, or answered nonsense
+│   ├── EmbedderUnavailableError  an embedder that cannot be loaded or reached
+│   ├── RequestTooLargeError      an embedding service refuses so much text at once
+│   ├── DimensionMismatchError    vectors of another length than expected
+│   └── EmbeddingCacheError       the vectors kept on disk cannot be used
+├── ToolIndexError                an index folder that cannot be used
+│   ├── IndexNotFoundError        there is no index at that path
+│   ├── IndexDamagedError         a file is missing, truncated or altered
+│   ├── IndexMismatchError        built by another embedder
+│   ├── IndexFormatError          written in another format version
+│   └── IndexLockedError          another writer is busy with it
+├── ChatRequestError              a request that the model's provider would refuse
+├── ChatModelError                a model's provider refused or failed
+│   ├── ModelUnreachableError     no connection, or one that broke
+│   ├── RateLimitedError          too many requests or tokens
+│   ├── OverloadedError           the provider is too busy, or failing
+│   ├── AuthenticationError       it refuses the key, or the key may not do this
+│   ├── BadRequestError           it refuses the request
+│   │   └── ContextTooLongError   the conversation and its tools do not fit the model
+│   └── MalformedAnswerError      it answered something that is no answer
+├── TokenizerError                a tokenizer that cannot be loaded
+├── ToolLimitError                more tools must be visible than a request may hold
+├── UnsearchedToolsError          a request of a wrapped client that would send all its tools
+├── ChainError                    advisors that cannot work together, or broke their promise
+├── LimitExceededError            a tool-calling loop went past one of its limits
+├── PausedRunError                a paused run that cannot be resumed as asked
+├── RunningLoopError              a synchronous call within a running event loop
+├── AnswerFormatError             no answer of the model had the form that was asked for
+├── ToolCallError                 a tool call that failed; its text is meant for the model
+│   ├── ToolArgumentsError        its arguments were not accepted, so nothing ran
+│   ├── ToolRetry                 the tool asks the model to try again in another way
+│   └── ToolFailed                the tool failed, and says why
+│       └── ToolTimeoutError      it took longer than it may
+├── ToolResultError               a tool returned what cannot be sent to a model
+├── StoreError                    a file of conversations, sessions or calls that cannot be used
+├── EvaluationError               queries, qrels or a run that cannot be scored
+└── TuningError                   an encoder that cannot be tuned as asked
+"""
+
+from toolsearch.exceptions.base import (
+    ToolSearchError,
+)
+from toolsearch.exceptions.chat import (
+    AuthenticationError,
+    BadRequestError,
+    ChatModelError,
+    ChatRequestError,
+    ContextTooLongError,
+    MalformedAnswerError,
+    ModelUnreachableError,
+    OverloadedError,
+    RateLimitedError,
+    RequestProblem,
+)
+from toolsearch.exceptions.loop import (
+    AnswerFormatError,
+    ChainError,
+    LimitExceededError,
+    PausedRunError,
+    RunningLoopError,
+    StoreError,
+    ToolLimitError,
+    UnsearchedToolsError,
+)
+from toolsearch.exceptions.retrieval import (
+    DimensionMismatchError,
+    EmbedderUnavailableError,
+    EmbeddingCacheError,
+    EmbeddingError,
+    EvaluationError,
+    IndexDamagedError,
+    IndexFormatError,
+    IndexLockedError,
+    IndexMismatchError,
+    IndexNotFoundError,
+    RequestTooLargeError,
+    SearchRequestError,
+    TokenizerError,
+    ToolIndexError,
+    TuningError,
+)
+from toolsearch.exceptions.tools import (
+    CatalogFileError,
+    DefinitionError,
+    DuplicateToolError,
+    ParameterError,
+    ReservedNameError,
+    SchemaError,
+    ToolArgumentsError,
+    ToolCallError,
+    ToolFailed,
+    ToolResultError,
+    ToolRetry,
+    ToolTimeoutError,
+    UnknownToolError,
+    UnresolvedTypeError,
+)
+
+__all__ = [
+    "AnswerFormatError",
+    "AuthenticationError",
+    "BadRequestError",
+    "CatalogFileError",
+    "ChainError",
+    "ChatModelError",
+    "ChatRequestError",
+    "ContextTooLongError",
+    "DefinitionError",
+    "DimensionMismatchError",
+    "DuplicateToolError",
+    "EmbedderUnavailableError",
+    "EmbeddingCacheError",
+    "EmbeddingError",
+    "EvaluationError",
+    "IndexDamagedError",
+    "IndexFormatError",
+    "IndexLockedError",
+    "IndexMismatchError",
+    "IndexNotFoundError",
+    "LimitExceededError",
+    "MalformedAnswerError",
+    "ModelUnreachableError",
+    "OverloadedError",
+    "ParameterError",
+    "PausedRunError",
+    "RateLimitedError",
+    "RequestProblem",
+    "RequestTooLargeError",
+    "ReservedNameError",
+    "RunningLoopError",
+    "SchemaError",
+    "SearchRequestError",
+    "StoreError",
+    "TokenizerError",
+    "ToolArgumentsError",
+    "ToolCallError",
+    "ToolFailed",
+    "ToolIndexError",
+    "ToolLimitError",
+    "ToolResultError",
+    "ToolRetry",
+    "ToolSearchError",
+    "ToolTimeoutError",
+    "TuningError",
+    "UnknownToolError",
+    "UnresolvedTypeError",
+    "UnsearchedToolsError",
+]
