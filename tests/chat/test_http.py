@@ -15,7 +15,6 @@ from tests.fake_provider import Answer, Failure, FakeProvider
 from toolsearch.chat.base import ChatEvent, ChatRequest, RoundFinished, TextDelta
 from toolsearch.chat.http import RETRIES
 from toolsearch.chat.model import HttpChatModel
-from toolsearch.http.retries import RetryPolicy
 from toolsearch.exceptions import (
     AuthenticationError,
     BadRequestError,
@@ -26,6 +25,7 @@ from toolsearch.exceptions import (
     OverloadedError,
     RateLimitedError,
 )
+from toolsearch.http.retries import RetryPolicy
 from toolsearch.messages import UserMessage
 
 Connect = Callable[..., tuple[HttpChatModel, FakeProvider]]
