@@ -95,7 +95,8 @@ def test_inside_the_loop_the_internal_history_is_off() -> None:
 def test_a_history_that_was_asked_for_stays_on_beside_the_memory() -> None:
     """Statement 12 of docs/spring-ai.md."""
     model = ScriptedChatModel([tool_call("look", {"at": "it"}, id="1"), "Fine."])
-    advisors = [ToolCallingAdvisor(history=True), MemoryAdvisor(MemoryConversationStore(), order=INSIDE)]
+    memory = MemoryAdvisor(MemoryConversationStore(), order=INSIDE)
+    advisors: list[Advisor] = [ToolCallingAdvisor(history=True), memory]
     call(model, TOOLS, advisors, question("How?", session_id="s"))
     assert len(model.requests[1].messages) > 3
 
