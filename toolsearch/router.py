@@ -239,6 +239,7 @@ class ToolRouter:
         state: Mapping[str, Any] | None = None,
         tools: Tools = (),
         filter: ToolFilter | None = None,  # noqa: A002
+        take_over: bool = False,
     ) -> ChatResponse:
         """The answer of a run that waited for decisions, which are given by the id of the call.
 
@@ -247,10 +248,12 @@ class ToolRouter:
 
         Args:
             state, tools, filter: As in the run that paused; they are not kept with it.
+            take_over: Whether to go on with a run that is being resumed elsewhere; see `PausedRun.resume`.
 
         Raises:
             TypeError: a decision that is none, or no `PausedRun`.
-            PausedRunError: no decision, one on a call that does not wait, or a run that went on before.
+            PausedRunError: no decision, one on a call that does not wait, or a run that went on before or is
+                being resumed already.
             ToolSearchError: as `run`.
         """
         if not isinstance(paused, PausedRun):
@@ -258,7 +261,7 @@ class ToolRouter:
                 f"paused is {shown(paused)}. Give a PausedRun; PausedRun.model_validate_json reads one."
             )
         context = {"state": state or {}, FILTER_KEY: filter}
-        return await self._call(paused.resume(decisions, tools=tools, context=context))
+        return await self._call(paused.resume(decisions, tools=tools, context=context, take_over=take_over))
 
     def resume_sync(
         self,
@@ -268,6 +271,7 @@ class ToolRouter:
         state: Mapping[str, Any] | None = None,
         tools: Tools = (),
         filter: ToolFilter | None = None,  # noqa: A002
+        take_over: bool = False,
     ) -> ChatResponse:
         """`resume`, for callers without an event loop. Connections are closed afterwards.
 
@@ -276,7 +280,8 @@ class ToolRouter:
             TypeError, ToolSearchError: as `resume`.
         """
         return self._blocking(
-            "resume", self.resume(paused, decisions, state=state, tools=tools, filter=filter)
+            "resume",
+            self.resume(paused, decisions, state=state, tools=tools, filter=filter, take_over=take_over),
         )
 
     async def _call(self, request: ChatRequest) -> ChatResponse:

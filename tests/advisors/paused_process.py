@@ -1,8 +1,9 @@
 """One process of a service whose runs pause: ``python -m tests.advisors.paused_process FOLDER ROLE [DIES]``.
 
 As ``ask`` it runs until calls wait and writes the state; as ``resume`` it approves of all of them, goes on,
-and prints what the model was told. DIES says when it is killed: ``ran:ID`` once that call has had its effect,
-``noted:ID`` once its result is in the journal too, ``model`` when the model is asked next.
+looks again, and prints what the model was told; as ``take_over`` it does so whoever else does. DIES says when
+it is killed, or as ``stop`` only stopped: ``ran:ID`` once that call has had its effect, ``noted:ID`` once its
+result is in the journal too, ``model`` when the model is asked next, ``last`` when for the last time.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.advisors.tool_search import ToolSearchAdvisor
 from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatRequest, ChatResponse
-from toolsearch.messages import ToolMessage, UserMessage
+from toolsearch.messages import ToolCall, ToolMessage, UserMessage
 from toolsearch.session.sqlite import SqliteSessionStore
 from toolsearch.testing import HashingEmbedder, ScriptedChatModel, tool_call
 
@@ -32,7 +33,7 @@ FOLDER, ROLE, DIES = Path(sys.argv[1]), sys.argv[2], "".join(sys.argv[3:])
 
 def die_at(moment: str) -> None:
     if moment == DIES:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGSTOP if ROLE == "stop" else signal.SIGKILL)
 
 
 def note(text: str) -> None:
@@ -41,9 +42,10 @@ def note(text: str) -> None:
 
 
 @tool(pinned=True)
-async def look() -> str:
+async def look(context: ToolContext) -> str:
     """Look around."""
     note("look")
+    die_at(f"ran:{context.call_id}")
     return "A mess."
 
 
@@ -56,14 +58,19 @@ async def delete_file(name: str, context: ToolContext) -> str:
 
 
 class Journal(SqliteCallJournal):
-    def finish(self, run_id: str, result: ToolMessage) -> None:
-        super().finish(run_id, result)
-        die_at(f"noted:{result.call_id}")
+    def note(self, run_id: str, holder: str, name: str, text: str) -> bool:
+        is_noted = super().note(run_id, holder, name, text)
+        if json.loads(text).get("result"):
+            die_at(f"noted:{name.partition('/')[2]}")
+        return is_noted
 
 
-def answer(request: ChatRequest) -> str:
-    die_at("model")
+def answer(request: ChatRequest) -> ToolCall | str:
     results = [message for message in request.messages if isinstance(message, ToolMessage)]
+    if results[-1].call_id != "z":
+        die_at("model")
+        return tool_call("look", id="z")
+    die_at("last")
     return json.dumps({each.call_id: [each.text, each.is_error] for each in results})
 
 
@@ -99,7 +106,8 @@ def ask() -> None:
 def resume() -> None:
     state = PausedRun.model_validate_json((FOLDER / "state.json").read_text(encoding="utf-8"))
     decisions = {waiting.call.id: Approve() for waiting in state.waiting}
-    print(call(ScriptedChatModel([answer]), state.resume(decisions)).text)
+    request = state.resume(decisions, take_over=ROLE == "take_over")
+    print(call(ScriptedChatModel(answer), request).text)
 
 
-{"ask": ask, "resume": resume}[ROLE]()
+(ask if ROLE == "ask" else resume)()

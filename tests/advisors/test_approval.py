@@ -12,15 +12,16 @@ from tests.advisors.runs import call, question, results
 from toolsearch.advisors.approval import ApprovalAdvisor
 from toolsearch.advisors.base import Advisor, Approve, Deny, Edit, PendingCall, Wait
 from toolsearch.advisors.chain import AdvisorChain
-from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, NotedCall, SqliteCallJournal
+from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, SqliteCallJournal
 from toolsearch.advisors.limits import LoopLimits
 from toolsearch.advisors.memory import MemoryAdvisor, MemoryConversationStore
-from toolsearch.advisors.paused import PausedRun
+from toolsearch.advisors.paused import PausedRun, resumption_of
+from toolsearch.advisors.record import NotedCall, record_of
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.chat.base import ChatResponse, Usage
 from toolsearch.exceptions import PausedRunError
 from toolsearch.functions import tool
-from toolsearch.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from toolsearch.messages import AssistantMessage, UserMessage
 from toolsearch.testing import ScriptedChatModel, tool_call
 from toolsearch.tools import Tool
 
@@ -227,38 +228,53 @@ def test_a_resumed_run_can_be_tried_again_after_the_model_failed() -> None:
 def test_a_call_that_had_begun_when_the_process_died_is_not_run_again(kind: str, tmp_path: Path) -> None:
     journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
     state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
-    assert journal.begin(state.id, BOTH[1]) is None
+    request = state.resume({"d": Approve()})
+
+    async def begin() -> None:
+        async with record_of(journal, resumption_of(request)) as record:
+            assert record is not None
+            await record.note_call(NotedCall(BOTH[1]))
+
+    asyncio.run(begin())
     model = ScriptedChatModel(["Done."])
-    call(model, TOOLS, advisors(journal), state.resume({"d": Approve()}))
+    call(model, TOOLS, advisors(journal), request)
     assert ran == ["read a"]
     assert "not known whether this call ran" in results(model.requests[0].messages)[1].text
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_a_journal_knows_a_call_of_a_run_and_how_it_ended(kind: str, tmp_path: Path) -> None:
+def test_a_run_in_a_journal_has_one_holder_who_alone_may_write_on_it(kind: str, tmp_path: Path) -> None:
     journal = MemoryCallJournal() if kind == "memory" else SqliteCallJournal(tmp_path / "calls.sqlite")
-    first, again = tool_call("t", {"n": 1}, id="c"), tool_call("t", {"n": 2}, id="c")
-    result = ToolMessage(call_id="c", name="t", structured={"n": 1})
-    assert journal.begin("run", first) is None
-    assert journal.begin("run", again) == NotedCall(first)
-    journal.finish("run", result)
-    assert journal.begin("run", again) == NotedCall(first, result)
-    assert journal.begin("other", again) is None
-    assert journal.noted("run") == {"c": NotedCall(first, result)}
-    assert not journal.has_ended("run")
-    journal.end("run")
-    assert journal.has_ended("run")
-    assert not journal.has_ended("other")
-    assert journal.noted("run") == {"c": NotedCall(first, result)}
+    assert not journal.note("run", "a", "x", "1")
+    assert journal.take("run", "a") == {}
+    assert journal.take("run", "b") == "held"
+    assert journal.take("other", "b") == {}
+    assert journal.note("run", "a", "x", "1")
+    assert journal.note("run", "a", "x", "2")
+    assert journal.note("run", "a", "", "3")
+    assert not journal.note("run", "b", "y", "4")
+    assert not journal.end("run", "b")
+    journal.leave("run", "b")
+    assert journal.take("run", "b") == "held"
+    assert journal.take("run", "b", over=True) == {"x": "2", "": "3"}
+    assert not journal.note("run", "a", "x", "5")
+    assert not journal.end("run", "a")
+    journal.leave("run", "b")
+    assert not journal.note("run", "b", "x", "5")
+    assert journal.take("run", "a") == {"x": "2", "": "3"}
+    assert journal.end("run", "a")
+    assert journal.take("run", "c") == journal.take("run", "c", over=True) == "ended"
+    assert journal.take("other", "c") == "held"
 
 
 def test_a_call_is_noted_when_it_is_done_not_when_all_are() -> None:
     noted = threading.Event()
 
     class Journal(MemoryCallJournal):
-        def finish(self, run_id: str, result: ToolMessage) -> None:
-            super().finish(run_id, result)
-            noted.set()
+        def note(self, run_id: str, holder: str, name: str, text: str) -> bool:
+            if "gone" in text:
+                noted.set()
+            return super().note(run_id, holder, name, text)
 
     @tool
     def delete(path: str) -> str:
@@ -272,31 +288,44 @@ def test_a_call_is_noted_when_it_is_done_not_when_all_are() -> None:
     assert [each.text for each in results(model.requests[0].messages)] == ["gone", "gone"]
 
 
-@pytest.mark.parametrize(("broken", "runs"), [("begin", ["delete y"]), ("finish", ["delete x", "delete y"])])
+@pytest.mark.parametrize(("broken", "runs"), [(1, ["delete y"]), (2, ["delete x", "delete y"])])
 def test_a_journal_that_fails_ends_the_run_once_the_other_calls_are_noted(
-    broken: str, runs: list[str]
+    broken: int, runs: list[str]
 ) -> None:
-    journal = MemoryCallJournal()
-    sound = getattr(journal, broken)
+    """Whether it does before the call runs or after it; nothing runs again by that."""
+    notes: list[str] = []
 
-    def fails_for_x(run_id: str, given: ToolCall | ToolMessage) -> object:
-        if (given.call_id if isinstance(given, ToolMessage) else given.id) == "x":
-            raise OSError("disk full")
-        return sound(run_id, given)
+    class Journal(MemoryCallJournal):
+        def note(self, run_id: str, holder: str, name: str, text: str) -> bool:
+            notes.append(name)
+            if name == "0/x" and notes.count(name) == broken:
+                raise OSError("disk full")
+            return super().note(run_id, holder, name, text)
 
     calls = [tool_call("delete", {"path": path}, id=path) for path in "xy"]
     state = paused(call(ScriptedChatModel([calls]), TOOLS, advisors()))
-    setattr(journal, broken, fails_for_x)
+    loop, request = advisors(Journal()), state.resume({"x": Approve(), "y": Approve()})
     with pytest.raises(OSError, match="disk full"):
-        call(ScriptedChatModel([]), TOOLS, advisors(journal), state.resume({"x": Approve(), "y": Approve()}))
+        call(ScriptedChatModel([]), TOOLS, loop, request)
     assert sorted(ran) == runs
-    assert journal.noted(state.id)["y"].result is not None
+    model = ScriptedChatModel(["Done."])
+    call(model, TOOLS, loop, request)
+    assert sorted(ran) == ["delete x", "delete y"]
+    x, y = results(model.requests[0].messages)
+    assert y.text == "y is gone"
+    assert ("not known whether" in x.text) == (broken == 2)
 
 
-def test_a_journal_in_memory_is_bounded() -> None:
-    journal = MemoryCallJournal(max_calls=2)
-    begun = [journal.begin("run", tool_call("t", id=each)) for each in "aabca"]
-    assert begun == [None, NotedCall(tool_call("t", id="a")), None, None, None]
+def test_a_journal_in_memory_is_bounded_but_for_runs_that_go_on() -> None:
+    journal = MemoryCallJournal(max_runs=2)
+    for run_id in ("a", "b", "c", "d"):
+        assert journal.take(run_id, "x") == {}
+        assert journal.note(run_id, "x", "n", "1")
+        if run_id != "a":
+            journal.leave(run_id, "x")
+    assert journal.take("d", "y") == {"n": "1"}
+    assert journal.take("b", "y") == {}
+    assert journal.note("a", "x", "n", "1")
 
 
 def test_gates_are_asked_in_order_and_the_first_objection_counts() -> None:

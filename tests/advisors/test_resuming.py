@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from tests.advisors.runs import call, question, results
 from toolsearch.advisors.approval import ApprovalAdvisor
 from toolsearch.advisors.base import Advisor, Approve, Deny, Edit, PendingCall, Wait
-from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, NotedCall, SqliteCallJournal
+from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, SqliteCallJournal
 from toolsearch.advisors.memory import MemoryAdvisor, MemoryConversationStore
 from toolsearch.advisors.paused import PausedRun
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
@@ -152,23 +152,6 @@ def test_a_call_that_ran_keeps_its_arguments_and_result_whatever_is_decided_late
     told = [('{"amount": 0}', "paid 0"), ('{"amount": 7}', "paid 7")]
     assert shown(model.requests[0].messages) == told
     assert shown(response.metadata["messages"]) == told
-
-
-def test_a_call_that_another_process_begins_meanwhile_is_told_as_it_ran_there() -> None:
-    class Late(MemoryCallJournal):
-        def noted(self, run_id: str) -> Mapping[str, NotedCall]:
-            noted = super().noted(run_id)
-            self.begin(run_id, tool_call("pay", {"amount": 3}, id="p"))
-            return noted
-
-    advisors: list[Advisor] = [ToolCallingAdvisor(journal=Late()), ApprovalAdvisor()]
-    paused = state(call(ScriptedChatModel([asked(3)]), (pay,), advisors))
-    model = ScriptedChatModel(["Done."])
-    call(model, (pay,), advisors, paused.resume({"p": Edit(arguments={"amount": 99})}))
-    assert paid == []
-    ((arguments, text),) = shown(model.requests[0].messages)
-    assert arguments == '{"amount": 3}'
-    assert "not known whether this call ran" in text
 
 
 @pytest.mark.parametrize(

@@ -167,3 +167,36 @@ def test_the_json_of_a_paused_run_must_be_read_first() -> None:
     state = made.run_sync("Tidy up.", session_id="1").metadata["paused_run"]
     with pytest.raises(TypeError, match=r"paused is the text .*PausedRun\.model_validate_json reads one"):
         made.resume_sync(state.model_dump_json(), {"a": Approve()})
+
+
+def test_a_run_that_is_being_resumed_goes_on_once_it_is_taken_over() -> None:
+    async def main() -> None:
+        began, goes_on = asyncio.Event(), asyncio.Event()
+
+        @tool
+        async def wipe() -> str:
+            """Wipe the disk."""
+            ran.append("wipe")
+            began.set()
+            await goes_on.wait()
+            return "wiped"
+
+        made = ToolRouter(
+            ScriptedChatModel([tool_call("wipe", id="w"), "Done."]),
+            [wipe],
+            pinned=[wipe],
+            approval=ApprovalAdvisor(),
+            embedder=HashingEmbedder(),
+        )
+        state = (await made.run("Tidy up.")).metadata["paused_run"]
+        first = asyncio.create_task(made.resume(state, {"w": Approve()}))
+        await began.wait()
+        with pytest.raises(PausedRunError, match="take_over=True"):
+            await made.resume(state, {"w": Approve()})
+        assert (await made.resume(state, {"w": Approve()}, take_over=True)).text == "Done."
+        goes_on.set()
+        with pytest.raises(PausedRunError, match="taken over"):
+            await first
+
+    asyncio.run(main())
+    assert ran == ["wipe"]

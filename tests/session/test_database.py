@@ -13,7 +13,6 @@ from toolsearch.exceptions import StoreError
 from toolsearch.messages import UserMessage
 from toolsearch.session.database import connected, opened, transaction
 from toolsearch.session.sqlite import SqliteSessionStore
-from toolsearch.testing import tool_call
 
 Opens = Callable[[Path | str], object]
 BY_CALL: list[Opens] = [SqliteConversationStore, SqliteCallJournal]
@@ -98,7 +97,7 @@ def test_a_database_that_is_gone_after_each_call_is_refused(store: Opens, path: 
 @pytest.mark.parametrize(
     "script",
     [
-        "CREATE TABLE messages (a); CREATE TABLE calls (a); CREATE TABLE sessions (a)",
+        "CREATE TABLE messages (a); CREATE TABLE resumed_runs (a); CREATE TABLE sessions (a)",
         "PRAGMA user_version = 2",
     ],
 )
@@ -120,6 +119,7 @@ def test_all_stores_may_share_a_file(tmp_path: Path) -> None:
         with SqliteSessionStore(path) as sessions:
             sessions.discover("s", "", ["a"])
         conversations.append("s", "", [UserMessage.of("a")])
-        journal.begin("run", tool_call("t"))
+        journal.take("run", "me", over=True)
+        journal.note("run", "me", "call", "{}")
     assert conversations.messages("s", "") == (UserMessage.of("a"),) * 2
-    assert list(journal.noted("run")) == ["call_1"]
+    assert journal.take("run", "you", over=True) == {"call": "{}"}

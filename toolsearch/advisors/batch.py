@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from toolsearch.advisors.base import Approve, CallGate, Deny, Edit, PendingCall, Wait, as_verdict
 from toolsearch.advisors.calls import Plan, PlannedCall
 from toolsearch.advisors.failures import ToolFailure
-from toolsearch.advisors.journal import CallJournal, NotedCall
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
-from toolsearch.advisors.manager import Around, CutOff, ToolCallingManager, failures_of
+from toolsearch.advisors.manager import CutOff, ToolCallingManager, failures_of, result_message
 from toolsearch.advisors.once import OnceOnly, noted_result
-from toolsearch.advisors.paused import Resumption, WaitingCall
+from toolsearch.advisors.paused import WaitingCall
+from toolsearch.advisors.record import NotedCall, NotedRound, OpenRound, RunRecord
 from toolsearch.advisors.turn import Turn
+from toolsearch.chat.base import ChatResponse
 from toolsearch.messages import ToolMessage, ToolResult
 from toolsearch.tools import ToolContext
 
@@ -52,15 +53,22 @@ class BatchRunner:
         self,
         manager: ToolCallingManager,
         limits: LoopLimits,
-        journal: CallJournal,
         clock: Callable[[], float],
     ) -> None:
         self._manager = manager
         self._limits = limits
-        self._journal = journal
         self._clock = clock
 
-    async def run(self, plan: Plan, turn: Turn, gates: Sequence[CallGate], context: ToolContext) -> Batch:
+    async def run(
+        self,
+        plan: Plan,
+        response: ChatResponse,
+        turn: Turn,
+        gates: Sequence[CallGate],
+        context: ToolContext,
+        *,
+        record: RunRecord | None,
+    ) -> Batch:
         """Runs the calls of a new answer: those that the limits allow and every gate lets through."""
         plan, breach = self._limited(plan, turn)
         waiting: list[WaitingCall] = []
@@ -69,42 +77,61 @@ class BatchRunner:
             decided, waits = await _reviewed(planned, gates, context)
             reviewed.append(decided)
             waiting += waits
-        return await self._execute(plan.with_calls(reviewed), turn, context, waiting=waiting, breach=breach)
+        plan = plan.with_calls(reviewed)
+        if record is not None and breach is None:
+            refused = [result_message(each, each.refusal) for each in plan.calls if each.refusal is not None]
+            asked = [gate.name for gate in gates]
+            await record.note_round(
+                self.noted(plan, response, turn, results=refused, waiting=waiting, asked=asked)
+            )
+        return await self._execute(plan, turn, context, record, waiting=waiting, breach=breach)
 
     async def resume(
-        self, plan: Plan, turn: Turn, resumed: Resumption, gates: Sequence[CallGate], context: ToolContext
+        self,
+        plan: Plan,
+        opened: OpenRound,
+        turn: Turn,
+        gates: Sequence[CallGate],
+        context: ToolContext,
+        *,
+        record: RunRecord,
     ) -> Batch:
-        """Runs those calls of the answer of a paused run that are decided by now, and let through by the
-        gates that were not asked yet. What has run since the pause stays as it was, whatever is decided.
+        """Runs those calls of an open round that may run by now, and are let through by the gates that were
+        not asked yet. What has run stays as it was, whatever is decided.
         """
-        paused, decisions = resumed.paused, resumed.decisions
         self._note_last(turn)
-        noted = await asyncio.to_thread(self._journal.noted, paused.id)
-        done = {result.call_id: result for result in paused.results}
+        noted = opened.noted
+        done = {result.call_id: result for result in opened.results}
         done |= {call_id: noted_result(each) for call_id, each in noted.items()}
-        asked = {waiting.call.id: waiting for waiting in paused.waiting if waiting.call.id not in noted}
+        waited = {waiting.call.id: waiting for waiting in opened.waiting}
         still: list[WaitingCall] = []
         decided: list[PlannedCall] = []
         for planned in plan.calls:
-            waiting, decision = asked.get(planned.call.id), decisions.get(planned.call.id)
-            if waiting is None:
-                decided.append(planned)
-            elif decision is None:
+            call_id = planned.call.id
+            waiting, decision = waited.get(call_id), opened.decisions.get(call_id)
+            if call_id in done:
+                decided.append(_as_noted(planned, noted))
+            elif waiting is not None and decision is None:
                 decided.append(planned)
                 still.append(waiting)
             else:
-                reviewed, waits = await _reviewed(_after(decision, planned), gates, context, waiting.asked)
+                after = planned if decision is None else _after(decision, planned)
+                asked = opened.asked if waiting is None else waiting.asked
+                reviewed, waits = await _reviewed(after, gates, context, asked)
                 decided.append(reviewed)
                 still += waits
-        once = OnceOnly(self._journal, paused.id, noted)
-        batch = await self._execute(
-            plan.with_calls(decided), turn, context, waiting=still, done=done, around=once
-        )
-        once.raise_error()
-        return replace(
-            batch,
-            plan=batch.plan.with_calls(_as_noted(planned, once.noted) for planned in batch.plan.calls),
-            fresh=tuple(each for each in batch.fresh if each.call_id not in once.noted),
+        return await self._execute(plan.with_calls(decided), turn, context, record, waiting=still, done=done)
+
+    def noted(self, plan: Plan, response: ChatResponse, turn: Turn, **more: Any) -> NotedRound:
+        """What a record keeps of a round whose answer came with `response`."""
+        return NotedRound(
+            answer=plan.message,
+            offered=tuple(tool.name for tool in response.offered),
+            rounds=turn.rounds,
+            usage=turn.usage,
+            elapsed_s=self._clock() - turn.started,
+            last=turn.last,
+            **more,
         )
 
     async def _execute(
@@ -112,20 +139,23 @@ class BatchRunner:
         plan: Plan,
         turn: Turn,
         context: ToolContext,
+        record: RunRecord | None,
         *,
         waiting: Sequence[WaitingCall],
         done: Mapping[str, ToolMessage] | None = None,
         breach: LimitBreach | None = None,
-        around: Around | None = None,
     ) -> Batch:
         results = dict(done or {})
         held = results.keys() | {each.call.id for each in waiting}
+        once = None if record is None else OnceOnly(record)
         outcomes = await self._manager.execute(
             [planned for planned in plan.calls if planned.call.id not in held],
             context,
-            around=around,
+            around=once,
             cut_off=self._cut_off(turn),
         )
+        if once is not None:
+            once.raise_error()
         if any(outcome.is_cut for outcome in outcomes):
             if self._tells:
                 turn.last = self._limits.time

@@ -1,91 +1,109 @@
-"""`CallJournal`: which calls of resumed runs have run, so that none runs twice."""
+"""`CallJournal`: notes on what resumed runs have done, so that nothing is done twice."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
-from toolsearch.messages import ToolCall, ToolMessage
 from toolsearch.session.database import check_is_file, make_tables, opened
 
-_END = ""
-
-
-@dataclass(frozen=True)
-class NotedCall:
-    """A call that has begun, with the arguments that it ran with, and its result where that is known."""
-
-    call: ToolCall
-    result: ToolMessage | None = None
+Taken: TypeAlias = Mapping[str, str] | Literal["held", "ended"]
+"""The notes on a run that was taken, by name; or why it was not."""
 
 
 class CallJournal(Protocol):
-    """The calls that ran after a pause, by run and call id. Safe to use from several threads; may block."""
+    """Notes on resumed runs, of which each has one holder at a time. Safe to use from threads; may block."""
 
-    def noted(self, run_id: str) -> Mapping[str, NotedCall]:
-        """The calls of the run that have begun, by id."""
+    def take(self, run_id: str, holder: str, *, over: bool = False) -> Taken:
+        """What is noted on a run, which `holder` alone may write on from now; ``held`` where another may,
+        which `over` takes it from, and ``ended`` after `end`.
+        """
 
-    def begin(self, run_id: str, call: ToolCall) -> NotedCall | None:
-        """Notes that a call is about to run, once; what was noted where it has begun before, else None."""
+    def note(self, run_id: str, holder: str, name: str, text: str) -> bool:
+        """Keeps a note, in the place of one of the same name; False, and none is kept, without the run."""
 
-    def finish(self, run_id: str, result: ToolMessage) -> None:
-        """Notes the result of a call that has begun."""
+    def leave(self, run_id: str, holder: str) -> None:
+        """Lets any other take the run; the notes stay. Does nothing where the holder does not have it."""
 
-    def end(self, run_id: str) -> None:
-        """Notes that the run went on from its pause to its end, or to its next pause."""
+    def end(self, run_id: str, holder: str) -> bool:
+        """Notes that the run went on to its end, or to its next pause, and drops what else was noted on it;
+        False, and nothing is done, where the holder does not have it.
+        """
 
-    def has_ended(self, run_id: str) -> bool:
-        """Whether `end` was called for it."""
+
+@dataclass
+class _Run:
+    holder: str = ""
+    has_ended: bool = False
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 class MemoryCallJournal:
-    """A `CallJournal` of this process, of the latest `max_calls` calls."""
+    """A `CallJournal` of this process, of the latest `max_runs` runs and those that are going on."""
 
-    def __init__(self, max_calls: int = 10_000) -> None:
-        self._max_calls = max_calls
+    def __init__(self, max_runs: int = 10_000) -> None:
+        self._max_runs = max_runs
         self._lock = threading.Lock()
-        self._calls: OrderedDict[tuple[str, str], NotedCall | None] = OrderedDict()
+        self._runs: dict[str, _Run] = {}
 
-    def noted(self, run_id: str) -> Mapping[str, NotedCall]:
+    def take(self, run_id: str, holder: str, *, over: bool = False) -> Taken:
         with self._lock:
-            return {call_id: each for (run, call_id), each in self._calls.items() if run == run_id and each}
+            run = self._runs.pop(run_id, None) or _Run()
+            self._runs[run_id] = run
+            if run.has_ended:
+                return "ended"
+            if run.holder and not over:
+                return "held"
+            run.holder = holder
+            self._drop_oldest()
+            return dict(run.notes)
 
-    def begin(self, run_id: str, call: ToolCall) -> NotedCall | None:
+    def note(self, run_id: str, holder: str, name: str, text: str) -> bool:
         with self._lock:
-            noted = self._calls.get((run_id, call.id))
-            if noted is None:
-                self._note(run_id, call.id, NotedCall(call))
-            return noted
+            run = self._held(run_id, holder)
+            if run is None:
+                return False
+            run.notes[name] = text
+            return True
 
-    def finish(self, run_id: str, result: ToolMessage) -> None:
+    def leave(self, run_id: str, holder: str) -> None:
         with self._lock:
-            noted = self._calls.get((run_id, result.call_id))
-            if noted is not None:
-                self._calls[run_id, result.call_id] = replace(noted, result=result)
+            run = self._held(run_id, holder)
+            if run is not None:
+                run.holder = ""
 
-    def end(self, run_id: str) -> None:
+    def end(self, run_id: str, holder: str) -> bool:
         with self._lock:
-            self._note(run_id, _END, None)
+            run = self._held(run_id, holder)
+            if run is None:
+                return False
+            self._runs[run_id] = _Run(has_ended=True)
+            return True
 
-    def has_ended(self, run_id: str) -> bool:
-        with self._lock:
-            return (run_id, _END) in self._calls
+    def _held(self, run_id: str, holder: str) -> _Run | None:
+        run = self._runs.get(run_id)
+        return run if run is not None and run.holder == holder else None
 
-    def _note(self, run_id: str, call_id: str, noted: NotedCall | None) -> None:
-        self._calls[run_id, call_id] = noted
-        if len(self._calls) > self._max_calls:
-            self._calls.popitem(last=False)
+    def _drop_oldest(self) -> None:
+        if len(self._runs) > self._max_runs:
+            oldest = next((run_id for run_id, run in self._runs.items() if not run.holder), None)
+            if oldest is not None:
+                del self._runs[oldest]
 
 
 _TABLES = {
-    "calls": "(run_id TEXT NOT NULL, call_id TEXT NOT NULL, call TEXT NOT NULL, result TEXT, "
-    "PRIMARY KEY (run_id, call_id)) WITHOUT ROWID"
+    "resumed_runs": "(run_id TEXT PRIMARY KEY, holder TEXT NOT NULL, has_ended INTEGER NOT NULL) "
+    "WITHOUT ROWID",
+    "resumed_notes": "(run_id TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, "
+    "PRIMARY KEY (run_id, name)) WITHOUT ROWID",
 }
-_NOTE = "INSERT INTO calls (run_id, call_id, call) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_NOTE = (
+    "INSERT INTO resumed_notes SELECT run_id, ?, ? FROM resumed_runs WHERE run_id = ? AND holder = ? "
+    "ON CONFLICT DO UPDATE SET note = excluded.note"
+)
 
 
 class SqliteCallJournal:
@@ -96,7 +114,7 @@ class SqliteCallJournal:
 
         Raises:
             sqlite3.Error: it cannot be opened or is no database.
-            StoreError: it holds calls in another form.
+            StoreError: it holds notes in another form.
             ValueError: it is no file.
         """
         check_is_file(path, "MemoryCallJournal")
@@ -104,45 +122,39 @@ class SqliteCallJournal:
         with opened(path) as cursor:
             make_tables(cursor, path, _TABLES)
 
-    def noted(self, run_id: str) -> Mapping[str, NotedCall]:
+    def take(self, run_id: str, holder: str, *, over: bool = False) -> Taken:
         with opened(self._path) as cursor:
-            rows = cursor.execute(
-                "SELECT call, result FROM calls WHERE run_id = ? AND call_id <> ?", (run_id, _END)
-            ).fetchall()
-        noted = (_read(*row) for row in rows)
-        return {each.call.id: each for each in noted}
-
-    def begin(self, run_id: str, call: ToolCall) -> NotedCall | None:
-        key = run_id, call.id
-        with opened(self._path) as cursor:
-            cursor.execute(_NOTE, (*key, call.model_dump_json()))
-            if cursor.rowcount:
-                return None
-            row = cursor.execute(
-                "SELECT call, result FROM calls WHERE run_id = ? AND call_id = ?", key
+            cursor.execute("INSERT INTO resumed_runs VALUES (?, '', 0) ON CONFLICT DO NOTHING", (run_id,))
+            other, has_ended = cursor.execute(
+                "SELECT holder, has_ended FROM resumed_runs WHERE run_id = ?", (run_id,)
             ).fetchone()
-        return _read(*row)
-
-    def finish(self, run_id: str, result: ToolMessage) -> None:
-        written = result.model_dump_json()
-        with opened(self._path) as cursor:
-            cursor.execute(
-                "UPDATE calls SET result = ? WHERE run_id = ? AND call_id = ?",
-                (written, run_id, result.call_id),
+            if has_ended:
+                return "ended"
+            if other and not over:
+                return "held"
+            cursor.execute("UPDATE resumed_runs SET holder = ? WHERE run_id = ?", (holder, run_id))
+            return dict(
+                cursor.execute("SELECT name, note FROM resumed_notes WHERE run_id = ?", (run_id,)).fetchall()
             )
 
-    def end(self, run_id: str) -> None:
+    def note(self, run_id: str, holder: str, name: str, text: str) -> bool:
         with opened(self._path) as cursor:
-            cursor.execute(_NOTE, (run_id, _END, ""))
+            cursor.execute(_NOTE, (name, text, run_id, holder))
+            return cursor.rowcount > 0
 
-    def has_ended(self, run_id: str) -> bool:
+    def leave(self, run_id: str, holder: str) -> None:
         with opened(self._path) as cursor:
-            cursor.execute("SELECT 1 FROM calls WHERE run_id = ? AND call_id = ?", (run_id, _END))
-            return cursor.fetchone() is not None
+            cursor.execute(
+                "UPDATE resumed_runs SET holder = '' WHERE run_id = ? AND holder = ?", (run_id, holder)
+            )
 
-
-def _read(call: str, result: str | None) -> NotedCall:
-    return NotedCall(
-        ToolCall.model_validate_json(call),
-        None if result is None else ToolMessage.model_validate_json(result),
-    )
+    def end(self, run_id: str, holder: str) -> bool:
+        with opened(self._path) as cursor:
+            cursor.execute(
+                "UPDATE resumed_runs SET holder = '', has_ended = 1 WHERE run_id = ? AND holder = ?",
+                (run_id, holder),
+            )
+            is_held = cursor.rowcount > 0
+            if is_held:
+                cursor.execute("DELETE FROM resumed_notes WHERE run_id = ?", (run_id,))
+        return is_held

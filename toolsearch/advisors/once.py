@@ -1,13 +1,12 @@
-"""`OnceOnly`: runs each call of a resumed run once, as its journal tells."""
+"""`OnceOnly`: has each call of a resumed run noted, so that it runs once."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 from toolsearch.advisors.calls import PlannedCall
-from toolsearch.advisors.journal import CallJournal, NotedCall
 from toolsearch.advisors.manager import Outcome, result_message
+from toolsearch.advisors.record import NotedCall, RunRecord
 from toolsearch.messages import ToolMessage, ToolResult
 
 _UNKNOWN = (
@@ -22,38 +21,32 @@ class OnceOnly:
 
     A call is noted right before it runs and its result right after, whatever becomes of the calls beside it:
     a process that ends in between leaves no more in doubt than the calls it was running.
-
-    Attributes:
-        noted: By id, the calls that the journal had already: as they ran then, whatever they would be now.
     """
 
-    def __init__(self, journal: CallJournal, run_id: str, noted: Mapping[str, NotedCall]) -> None:
-        self._journal = journal
-        self._run_id = run_id
+    def __init__(self, record: RunRecord) -> None:
+        self._record = record
         self._error: Exception | None = None
-        self.noted = dict(noted)
 
     async def __call__(self, planned: PlannedCall, run: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        """The outcome of the call, now or when it ran."""
-        try:
-            noted = await asyncio.to_thread(self._journal.begin, self._run_id, planned.call)
-        except Exception as error:  # noqa: BLE001 - raised once the calls beside it have finished
-            self._error = self._error or error
+        """The outcome of the call."""
+        if not await self._has_noted(NotedCall(planned.call)):
             return Outcome(result_message(planned, ToolResult.error(_NO_JOURNAL)))
-        if noted is not None:
-            self.noted[planned.call.id] = noted
-            return Outcome(noted_result(noted))
         outcome = await run()
-        try:
-            await asyncio.to_thread(self._journal.finish, self._run_id, outcome.result)
-        except Exception as error:  # noqa: BLE001 - as above
-            self._error = self._error or error
+        await self._has_noted(NotedCall(planned.call, outcome.result))
         return outcome
 
     def raise_error(self) -> None:
-        """Raises what the journal did first, if anything."""
+        """Raises what came of the first note that was not made, if any."""
         if self._error is not None:
             raise self._error
+
+    async def _has_noted(self, noted: NotedCall) -> bool:
+        try:
+            await self._record.note_call(noted)
+        except Exception as error:  # noqa: BLE001 - raised once the calls beside it have finished
+            self._error = self._error or error
+            return False
+        return True
 
 
 def noted_result(noted: NotedCall) -> ToolMessage:

@@ -85,6 +85,7 @@ class PausedRun(BaseModel):
         *,
         tools: Tools = (),
         context: Mapping[str, Any] | None = None,
+        take_over: bool = False,
     ) -> ChatRequest:
         """The request that goes on with this run: hand it to the chain as any other.
 
@@ -95,6 +96,9 @@ class PausedRun(BaseModel):
             decisions: By the id of the waiting call.
             tools: As in the request that paused.
             context: More for advisors and tools, such as ``state``.
+            take_over: Whether to go on with a run that is being resumed elsewhere, which a process that was
+                killed leaves behind. If it is alive after all, it ends with `PausedRunError` at its next step
+                and no call runs twice; of one that it is running just then nobody knows the result here.
 
         Raises:
             TypeError: a decision that is none.
@@ -127,7 +131,7 @@ class PausedRun(BaseModel):
                 **(context or {}),
                 "session_id": self.session_id,
                 "tenant": self.tenant,
-                RESUMPTION: Resumption(self, dict(decisions)),
+                RESUMPTION: Resumption(self, dict(decisions), take_over),
             },
         )
 
@@ -138,6 +142,7 @@ class Resumption:
 
     paused: PausedRun
     decisions: Mapping[str, Decision]
+    take_over: bool = False
 
 
 def resumption_of(request: ChatRequest) -> Resumption | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
@@ -14,7 +13,8 @@ from toolsearch.advisors.hooks import LoopHooks
 from toolsearch.advisors.journal import CallJournal, MemoryCallJournal
 from toolsearch.advisors.limits import LimitBreach, LoopLimits
 from toolsearch.advisors.manager import ToolCallingManager, returns_directly
-from toolsearch.advisors.paused import OFFERED, Resumption, resumption_of
+from toolsearch.advisors.paused import OFFERED, resumption_of
+from toolsearch.advisors.record import OpenRound, RunRecord, record_of
 from toolsearch.advisors.stand_ins import ReplayModel, TimedModel
 from toolsearch.advisors.turn import Turn, limit_response, system_messages
 from toolsearch.chat.base import (
@@ -25,7 +25,7 @@ from toolsearch.chat.base import (
     RunFinished,
     ToolFinished,
 )
-from toolsearch.exceptions import LimitExceededError, PausedRunError
+from toolsearch.exceptions import LimitExceededError
 from toolsearch.messages import Message
 from toolsearch.tools import Tool
 
@@ -71,9 +71,11 @@ class ToolCallingAdvisor:
             history: Whether each round is sent the whole conversation, or only system messages and what is
                 new since the last round. None leaves it out where an advisor inside the loop, such as
                 `MemoryAdvisor`, brings it.
-            journal: Of the calls of resumed runs; one in memory by default. A paused run can be resumed again
-                after a failure, until it comes to its end; with a journal on disk no call runs twice by
-                that, even in several processes or after a crash.
+            journal: Of what resumed runs do, in the round that paused and all later ones; one in memory by
+                default. A run that broke off is resumed again from its `PausedRun` and goes on from there:
+                rounds that are noted are not asked for again, no call runs twice, and decisions that the
+                model was to be told of stand. One resume at a time goes on with a run, also in several
+                processes that share a journal; see `PausedRun.resume` for one that a crash left behind.
             clock: Seconds, for the limit of time.
         """
         self.name = name
@@ -83,7 +85,7 @@ class ToolCallingAdvisor:
         self._hooks = hooks or LoopHooks()
         self._history = history
         self._journal = journal or MemoryCallJournal()
-        self._batches = BatchRunner(self._manager, self._limits, self._journal, clock)
+        self._batches = BatchRunner(self._manager, self._limits, clock)
         self._clock = clock
 
     async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
@@ -91,31 +93,45 @@ class ToolCallingAdvisor:
 
         Raises:
             LimitExceededError: a limit was reached and is set to raise.
-            PausedRunError: the run that is to be resumed has been, to its end or its next pause.
+            PausedRunError: the run that is to be resumed has been, to its end or its next pause; or another
+                resume goes on with it, or has taken it over.
             Exception: of a tool, where the manager's policy rethrows it.
         """
+        async with (
+            record_of(self._journal, resumption_of(request)) as record,
+            closing(self._rounds(request, chain, record)) as events,
+        ):
+            async for event in events:
+                if record is not None and isinstance(event, RunFinished):
+                    await record.end()
+                yield event
+
+    async def _rounds(
+        self, request: ChatRequest, chain: AdvisorChain, record: RunRecord | None
+    ) -> AsyncIterator[ChatEvent]:
         resumed = resumption_of(request)
-        paused_id = None if resumed is None else await self._open_again(resumed)
         request = await self._hooks.before_loop(request)
         keepers = [advisor for advisor in chain.advisors if isinstance(advisor, HistoryKeeper)]
         gates = [advisor for advisor in chain.advisors if isinstance(advisor, CallGate)]
         history = not keepers if self._history is None else self._history
         turn = Turn.begin(request, resumed, history=history, now=self._clock())
+        opened, offered = self._gone_on(turn, record)
         while True:
-            link = self._link(chain, turn, resumed)
-            asked = await self._hooks.before_round(turn.next_request(), turn.rounds + (resumed is None))
-            if resumed is not None:
-                asked = replace(asked, context={**asked.context, OFFERED: resumed.paused.offered})
+            link = self._link(chain, turn, opened)
+            asked = await self._hooks.before_round(turn.next_request(), turn.rounds + (opened is None))
+            if offered:
+                asked = replace(asked, context={**asked.context, OFFERED: offered})
+                offered = ()
             seen = asked.messages
             async with closing(link.next(asked)) as events:
                 async for event in events:
                     if isinstance(event, RunFinished):
                         response = event.response
-                    elif resumed is None:
+                    elif opened is None:
                         if isinstance(event, RoundFinished) and event.request is not None:
                             seen = event.request.messages
                         yield event
-            if resumed is None:
+            if opened is None:
                 turn.add_round(response.usage)
                 response = await self._hooks.after_round(asked, response, turn.rounds)
             if not response.message.tool_calls:
@@ -125,13 +141,13 @@ class ToolCallingAdvisor:
                 break
 
             context = tool_context(asked.context)
-            if resumed is None:
+            if opened is None or record is None:
                 plan = self._manager.plan(response.message, response.offered, history=seen)
-                batch = await self._batches.run(plan, turn, gates, context)
+                batch = await self._batches.run(plan, response, turn, gates, context, record=record)
             else:
                 plan = self._manager.plan(response.message, response.offered)
-                batch = await self._batches.resume(plan, turn, resumed, gates, context)
-                resumed = None
+                batch = await self._batches.resume(plan, opened, turn, gates, context, record=record)
+                opened = None
             turn.failures += batch.failures
             for result in batch.fresh:
                 yield ToolFinished(result.call_id, result.name, result.is_error)
@@ -153,14 +169,16 @@ class ToolCallingAdvisor:
             elif returns_directly(batch.plan.calls, batch.results):
                 final = turn.returned(batch.results, response)
             else:
+                if record is not None:
+                    done = self._batches.noted(
+                        batch.plan, response, turn, results=batch.results, is_done=True
+                    )
+                    await record.note_round(done)
                 continue
             for keeper in keepers:
                 await keeper.keep(unsent, turn.request.context)
             break
-        final = await self._hooks.after_loop(turn.request, final)
-        if paused_id is not None:
-            await asyncio.to_thread(self._journal.end, paused_id)
-        yield RunFinished(final)
+        yield RunFinished(await self._hooks.after_loop(turn.request, final))
 
     def check_names(self, tools: Mapping[str, Tool]) -> None:
         """Does nothing where every tool that the limits name is one of `tools`.
@@ -170,19 +188,22 @@ class ToolCallingAdvisor:
         """
         self._limits.check_names(tools)
 
-    async def _open_again(self, resumed: Resumption) -> str:
-        paused_id = resumed.paused.id
-        if await asyncio.to_thread(self._journal.has_ended, paused_id):
-            raise PausedRunError(
-                "This run was resumed before and went on from here, to its end or to another pause. Where it "
-                "paused again, resume the paused_run of that response."
-            )
-        return paused_id
+    def _gone_on(self, turn: Turn, record: RunRecord | None) -> tuple[OpenRound | None, tuple[str, ...]]:
+        """Brings the turn to where the run stood last: the round that is open there, if any, and what the
+        latest one offered.
+        """
+        if record is None:
+            return None, ()
+        offered: tuple[str, ...] = ()
+        for noted in (*record.done, *([record.begun] if record.begun else [])):
+            turn.go_on_from(noted, self._clock())
+            offered = noted.offered
+        return record.opened, offered if record.opened is None else record.opened.offered
 
-    def _link(self, chain: AdvisorChain, turn: Turn, resumed: Resumption | None) -> AdvisorChain:
-        """The rest of the chain for the next round: a paused one has its answer, others have their time."""
-        if resumed is not None:
-            return replace(chain, model=ReplayModel(chain.model, resumed.paused.answer))
+    def _link(self, chain: AdvisorChain, turn: Turn, opened: OpenRound | None) -> AdvisorChain:
+        """The rest of the chain for the next round: an open one has its answer, others have their time."""
+        if opened is not None:
+            return replace(chain, model=ReplayModel(chain.model, opened.answer))
         time = self._limits.time
         if time is None:
             return chain

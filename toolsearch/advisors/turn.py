@@ -9,6 +9,7 @@ from typing import Any
 from toolsearch.advisors.failures import ToolFailure
 from toolsearch.advisors.limits import LimitBreach
 from toolsearch.advisors.paused import RESUMPTION, PausedRun, Resumption, WaitingCall
+from toolsearch.advisors.record import NotedRound
 from toolsearch.chat.base import ChatRequest, ChatResponse, Usage
 from toolsearch.messages import AssistantMessage, Message, SystemMessage, TextPart, ToolMessage
 
@@ -42,10 +43,18 @@ class Turn:
         turn = cls(replace(request, context=context), history, now, request.messages)
         if resumed is not None:
             turn.added = resumed.paused.added
-            turn.rounds = resumed.paused.rounds
-            turn.usage = resumed.paused.usage
-            turn.started = now - resumed.paused.elapsed_s
+            turn.go_on_from(resumed.paused, now)
         return turn
+
+    def go_on_from(self, known: PausedRun | NotedRound, now: float) -> None:
+        """Counts from where the run stood then, and has the results of a round that was done."""
+        self.rounds = known.rounds
+        self.usage = known.usage
+        self.started = now - known.elapsed_s
+        if isinstance(known, NotedRound):
+            self.last = known.last
+            if known.is_done:
+                self.add_batch(known.answer, known.results)
 
     def next_request(self) -> ChatRequest:
         choice = self.request.tool_choice
