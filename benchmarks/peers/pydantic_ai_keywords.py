@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,4 +41,5 @@ def build(tools: Sequence[PeerTool], k: int, embed: Embed) -> Search:
         except ModelRetry:  # a query without a word of ASCII letters or digits
             return []
 
+    weakref.finalize(search, loop.close)
     return search
