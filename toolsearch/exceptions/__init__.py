@@ -158,3 +158,7 @@ __all__ = [
     "UnresolvedTypeError",
     "UnsearchedToolsError",
 ]
+
+for _name in __all__:  # where they are imported from, in tracebacks, logs and pickles
+    globals()[_name].__module__ = __name__
+del _name
