@@ -112,3 +112,26 @@ def test_no_text_takes_long_to_split(mark: str) -> None:
     started = time.process_time()
     split_steps(mark * (2000 // len(mark)))
     assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "refund" + " " * 100_000 + "now",
+        "\n" * 100_000,
+        "退款。" * 30_000,
+        "a\n" * 50_000,
+        ". " * 50_000,
+        "find the order. " * 6_000,
+        '"' * 100_000,
+        "(a) " * 25_000,
+        "1. find it " * 9_000,
+        "and then " * 11_000,
+    ],
+    ids=lambda text: repr(text[:10]),
+)
+def test_a_long_text_of_one_kind_is_read_in_linear_time(text: str) -> None:
+    """Nothing is timed: what grows with the square of the length would take minutes here."""
+    steps = split_steps(text)
+    assert 1 <= len(steps) <= 6
+    assert "".join("".join(steps).split()) == "".join(text.split())

@@ -7,6 +7,7 @@ known in a few more.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -26,10 +27,16 @@ def split_steps(text: str, *, most: int = MAX_STEPS) -> tuple[str, ...]:
 
     Every word is in one step, and the steps in a row are the text, white space aside.
     """
-    pieces = list(_sentences(text))
+    pieces = list(_sentences(_single_spaced(text)))
     pieces = [part for piece in pieces for part in _cut(piece, _CONNECTIVE)]
     pieces = [part for piece in pieces for part in (_wishes(piece) if _asks(piece) else [piece])]
-    return tuple(piece.strip() for piece in _at_most(_without_preamble(_long_enough(pieces)), most))
+    steps = _at_most(_without_preamble(_long_enough(pieces)), most)
+    return tuple(step.strip() for step in steps) if len(steps) > 1 else (text.strip(),)
+
+
+def _single_spaced(text: str) -> str:
+    """`text` with a space or a line break for each run of white space, which is then read in linear time."""
+    return _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else " ", text)
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -47,9 +54,11 @@ def _cut(
 ) -> list[str]:
     """`text` cut behind each match outside of quotes and brackets that `accepts` lets pass."""
     closed = [match.span() for match in _CLOSED.finditer(text) if match.span() != (0, len(text))]
+    begins = [begin for begin, _ in closed]
     pieces, start = [], 0
     for match in pattern.finditer(text):
-        within = any(first < match.start() and match.end() <= last for first, last in closed)
+        before = bisect_left(begins, match.start())  # the spans do not overlap
+        within = before > 0 and match.end() <= closed[before - 1][1]
         if within or (accepts is not None and not accepts(match)) or not text[start : match.end()].strip():
             continue
         pieces.append(text[start : match.end()])
@@ -69,7 +78,7 @@ def _asks(piece: str) -> bool:
 
 def _ends_sentence(match: re.Match[str], *, listed: bool) -> bool:
     """Whether a point ends a sentence rather than an abbreviation, an initial or, in a list, a number."""
-    last = match.string[: match.start()].split()[-1:] or [""]
+    last = match.string[max(0, match.start() - _LONGEST_STEM) : match.start()].split()[-1:] or [""]
     stem = last[0].lstrip("(\"'“").removesuffix(".")
     if not last[0].endswith("."):
         return True
@@ -80,13 +89,17 @@ def _ends_sentence(match: re.Match[str], *, listed: bool) -> bool:
 
 def _long_enough(pieces: list[str]) -> list[str]:
     """The pieces with those of too few words joined to what stands before them, or else behind."""
-    joined: list[str] = []
+    joined: list[list[str]] = []
+    length = 0  # words of the last of them
     for piece in pieces:
-        if joined and min(_n_words(piece), _n_words(joined[-1])) < MIN_WORDS:
-            joined[-1] += piece
+        n = _n_words(piece)
+        if joined and min(n, length) < MIN_WORDS:
+            joined[-1].append(piece)
+            length += n
         else:
-            joined.append(piece)
-    return joined
+            joined.append([piece])
+            length = n
+    return ["".join(parts) for parts in joined]
 
 
 def _without_preamble(pieces: list[str]) -> list[str]:
@@ -97,6 +110,8 @@ def _without_preamble(pieces: list[str]) -> list[str]:
 
 def _at_most(pieces: list[str], n: int) -> list[str]:
     """`pieces` with the shortest pairs of neighbours joined until `n` are left."""
+    while len(pieces) > _MANY * n:
+        pieces = ["".join(pieces[i : i + 2]) for i in range(0, len(pieces), 2)]
     pieces = list(pieces)
     while len(pieces) > n:
         i = min(range(len(pieces) - 1), key=lambda i: len(pieces[i]) + len(pieces[i + 1]))
@@ -109,6 +124,13 @@ def _n_words(text: str) -> int:
     return len(_UNSPACED.findall(text)) // 2 + len(_WORD.findall(_UNSPACED.sub(" ", text)))
 
 
+_MANY = 64
+"""So many times more pieces than wanted are halved at once, since finding the shortest pair looks at all."""
+
+_LONGEST_STEM = 40
+"""No abbreviation is that long."""
+
+_BLANKS = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
