@@ -66,7 +66,7 @@ class Anthropic:
         return request
 
     def calls(self, answer: JsonObject) -> list[JsonObject]:
-        return [block for block in answer["content"] if block["type"] == "tool_use"]
+        return [block for block in answer.get("content") or () if block.get("type") == "tool_use"]
 
     def result(self, call: JsonObject, call_id: str, result: ToolResult) -> JsonObject:
         del call

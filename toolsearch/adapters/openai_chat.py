@@ -150,6 +150,8 @@ class OpenAIChatChunks:
         if not chunk.choices or chunk.choices[0].finish_reason is not None:
             self._held.append(chunk)
             return []
+        if chunk.choices[0].delta is None:
+            return [chunk]
         chunk = chunk.model_copy(deep=True)
         delta = chunk.choices[0].delta
         if delta.tool_calls:
@@ -194,8 +196,11 @@ class OpenAIChatChunks:
 
 
 def _message(answer: JsonObject) -> JsonObject:
-    message: JsonObject = plain(answer["choices"][0]["message"])
-    return message
+    """The message of an answer; empty for one without, such as a server's report of an error."""
+    match plain(answer):
+        case {"choices": [{"message": {**message}}, *_]}:
+            return message
+    return {}
 
 
 def _holder(record: JsonObject) -> Any:

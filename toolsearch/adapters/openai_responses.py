@@ -87,7 +87,7 @@ class OpenAIResponses:
         return {**request, "previous_response_id": state} if is_told else request
 
     def calls(self, answer: JsonObject) -> list[JsonObject]:
-        return [item for item in answer["output"] if _is_call(item)]
+        return [item for item in answer.get("output") or () if _is_call(item)]
 
     def result(self, call: JsonObject, call_id: str, result: ToolResult) -> JsonObject:
         return {**written_result(call_id, result, self.form), "type": _CALLS[call["type"]]}

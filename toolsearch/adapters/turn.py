@@ -145,7 +145,9 @@ class Turn:
 
     def finished(self, response: Any) -> Any:
         """The client's answer to the caller, or None where another round is due."""
-        self._usages.append(response.usage)
+        if not hasattr(response, "to_dict"):
+            return response  # the client made no model of what the server said
+        self._usages.append(getattr(response, "usage", None))
         answer: JsonObject = response.to_dict(warnings=False)
         if not self.take(answer):
             return None
