@@ -12,8 +12,9 @@ LAYERS = {
     name: layer
     for layer, names in enumerate(
         (
-            "exceptions naming http",
-            "checks tools",
+            "exceptions naming",
+            "checks",
+            "http tools",
             "schema messages",
             "functions",
             "given",

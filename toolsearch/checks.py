@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from numbers import Integral, Real
 from typing import Any, get_args
 
 from toolsearch.naming import near_names
@@ -32,6 +33,45 @@ def check_choice(name: str, value: object, choices: Any) -> None:
     allowed: tuple[object, ...] = get_args(choices) or tuple(choices)
     if value not in allowed:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(str, allowed))}.")
+
+
+def check_whole(
+    name: str, value: Any, *, least: int = 1, most: int | None = None, or_none: bool = False
+) -> None:
+    """Does nothing where `value` is a whole number from `least` to `most`, or None where that is allowed.
+
+    Raises:
+        TypeError: it is no whole number; a bool and a float are none.
+        ValueError: it is out of range.
+    """
+    if or_none and value is None:
+        return
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    wanted = f"it must be a whole number {bounds}{', or None' if or_none else ''}."
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole:
+        raise TypeError(f"{name} is {shown(value)}; {wanted}")
+    if value < least or (most is not None and value > most):
+        raise ValueError(f"{name} is {value}; {wanted}")
+
+
+def check_number(name: str, value: Any, *, zero: bool = False, or_none: bool = False) -> None:
+    """Does nothing where `value` is a number above 0, infinity too; 0 or None where that is allowed.
+
+    Raises:
+        TypeError: it is no number; a bool is none.
+        ValueError: it is out of range, or not a number (NaN).
+    """
+    if or_none and value is None:
+        return
+    bounds = "of at least 0" if zero else "above 0"
+    wanted = f"it must be a number {bounds}{', or None' if or_none else ''}."
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number:
+        raise TypeError(f"{name} is {shown(value)}; {wanted}")
+    # NaN is neither.
+    if not (value > 0 or (zero and value == 0)):
+        raise ValueError(f"{name} is {value}; {wanted}")
 
 
 def check_has(name: str, value: object, attributes: Iterable[str], advice: str) -> None:

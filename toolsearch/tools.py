@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
+from toolsearch.checks import check_number
 from toolsearch.exceptions import DefinitionError, RunningLoopError
 from toolsearch.naming import public_name
 
@@ -95,7 +96,7 @@ class Tool:
             context, and gives a `messages.ToolResult`.
 
     Raises:
-        DefinitionError: the raw name is blank, or `timeout_s` is not more than 0.
+        DefinitionError: the raw name is blank, or `timeout_s` is no number above 0.
     """
 
     raw_name: str
@@ -118,8 +119,10 @@ class Tool:
     def __post_init__(self) -> None:
         if not self.raw_name.strip():
             raise DefinitionError(self.raw_name, "a tool needs a name.")
-        if self.timeout_s is not None and not self.timeout_s > 0:
-            raise DefinitionError(self.name, f"timeout_s is {self.timeout_s:g}; it must be more than 0.")
+        try:
+            check_number("timeout_s", self.timeout_s, or_none=True)
+        except (TypeError, ValueError) as exc:
+            raise DefinitionError(self.name, str(exc)) from None
 
     @cached_property
     def name(self) -> str:

@@ -1,6 +1,7 @@
 """A loop ends at its limits, in a way that can be told."""
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -226,10 +227,34 @@ def test_none_sets_no_limit() -> None:
     assert limited(model, **limits).text == "Done."
 
 
-@pytest.mark.parametrize("limits", [{"rounds": 0}, {"tokens": -2}, {"per_tool": {"x": 0}}])
+@pytest.mark.parametrize(
+    "limits",
+    [{"rounds": 0}, {"tokens": -2}, {"per_tool": {"x": 0}}, {"wall_time_s": 0.0}, {"wall_time_s": math.nan}],
+    ids=str,
+)
 def test_a_limit_that_allows_nothing_is_refused(limits: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="Give a number above 0, or None"):
+    with pytest.raises(
+        ValueError, match=r"it must be a (whole number of at least 1|number above 0), or None"
+    ):
         LoopLimits(**limits)
+
+
+@pytest.mark.parametrize("wrong", ["60", True, {}])
+@pytest.mark.parametrize("setting", [name for name in LoopLimits.__dataclass_fields__ if name != "on_limit"])
+def test_a_limit_that_is_no_number_is_named(setting: str, wrong: Any) -> None:
+    """A text is no number, and neither is a bool, although Python counts it as one."""
+    given: Any = {"x": wrong} if setting == "per_tool" else wrong
+    with pytest.raises(TypeError, match=rf"^{setting}\S* is .*; it must be a (whole )?number"):
+        LoopLimits(**{setting: given})
+
+
+@pytest.mark.parametrize("setting", ["rounds", "calls", "calls_per_tool", "repeats", "tokens"])
+def test_what_is_counted_has_a_whole_limit(setting: str) -> None:
+    wrong: Any
+    for wrong in (1.5, math.nan, math.inf):
+        with pytest.raises(TypeError, match=f"{setting} is {wrong}; it must be a whole number"):
+            LoopLimits(**{setting: wrong})
+    assert LoopLimits(wall_time_s=math.inf).wall_time_s == math.inf
 
 
 def test_streaming_stops_at_the_same_place() -> None:

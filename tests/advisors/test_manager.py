@@ -464,8 +464,17 @@ def test_a_thread_that_takes_too_long_is_left_behind_with_a_note() -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1.0, math.nan])
 def test_calls_without_any_time_are_refused(seconds: float) -> None:
-    with pytest.raises(ValueError, match="call_timeout_s"):
+    with pytest.raises(
+        ValueError, match=f"call_timeout_s is {seconds}; it must be a number above 0, or None"
+    ):
         ToolCallingManager(call_timeout_s=seconds)
+
+
+@pytest.mark.parametrize("wrong", ["60", True, {}])
+@pytest.mark.parametrize("setting", ["call_timeout_s", "max_concurrency"])
+def test_a_setting_that_is_no_number_is_named(setting: str, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"{setting} is .*; it must be a (whole )?number"):
+        ToolCallingManager(**{setting: wrong})
 
 
 def test_a_tool_that_cannot_be_called_is_the_programs_fault() -> None:

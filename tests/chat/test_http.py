@@ -3,7 +3,9 @@
 import asyncio
 import json
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
 
@@ -54,6 +56,15 @@ def failing(form: str, respond: Callable[[httpx.Request], httpx.Response], **set
 
 async def no_wait(seconds: float) -> None:
     del seconds
+
+
+@pytest.mark.parametrize("wrong", ["60", True, math.nan, 0])
+@pytest.mark.parametrize("setting", ["timeout_s", "max_tools"])
+def test_a_setting_that_is_no_number_above_0_is_named(form: str, setting: str, wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{setting} is .*; it must be a (whole )?number"):
+        MODELS[form]("fake-1", api_key=KEY, **{setting: wrong})
+    with pytest.raises((TypeError, ValueError), match=r"max_tokens is .*; it must be a whole number"):
+        replace(REQUEST, max_tokens=wrong)
 
 
 class Waits:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -431,6 +432,15 @@ def test_settings_out_of_range_are_refused(wrong: DiscoveryOptions) -> None:
     """(E117)"""
     with pytest.raises(ValueError, match="it must be"):
         DiscoverySettings(**wrong)
+
+
+@pytest.mark.parametrize("wrong", ["5", True, 5.0])
+@pytest.mark.parametrize(
+    "setting", ["limit", "max_tools", "preselect", "whole_below_tokens", "nudge_after", "max_fruitless"]
+)
+def test_a_setting_that_is_no_whole_number_is_named(setting: str, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"{setting} is .*; it must be a whole number"):
+        DiscoverySettings(**{setting: wrong})
 
 
 def test_options_and_settings_have_the_same_fields() -> None:

@@ -331,15 +331,15 @@ def test_a_converter_makes_the_result() -> None:
     assert text(tool(lambda: 5, name="n", result_converter="{:03d}".format)) == "005"
 
 
-@pytest.mark.parametrize("timeout_s", [0, -1.0, math.nan])
-def test_a_timeout_must_be_positive(timeout_s: float) -> None:
+@pytest.mark.parametrize("timeout_s", [0, -1.0, math.nan, "60", True])
+def test_a_timeout_must_be_positive(timeout_s: Any) -> None:
     makers: list[Callable[[], Tool]] = [
         lambda: tool(lambda: None, name="n", timeout_s=timeout_s),
         lambda: tool_from_schema(lambda given: given, name="n", timeout_s=timeout_s),
         lambda: Tool(raw_name="n", timeout_s=timeout_s),
     ]
     for make in makers:
-        with pytest.raises(DefinitionError, match="it must be more than 0"):
+        with pytest.raises(DefinitionError, match="it must be a number above 0, or None"):
             make()
 
 

@@ -1,6 +1,7 @@
 """Waits are what a service asks for, else grow, and are never longer than allowed."""
 
 from email.utils import formatdate
+from typing import Any
 
 import pytest
 
@@ -49,3 +50,11 @@ def test_what_the_service_asks_for_goes_first_but_has_an_end() -> None:
 def test_there_is_at_least_one_attempt() -> None:
     with pytest.raises(ValueError, match="attempts"):
         RetryPolicy(attempts=0)
+
+
+@pytest.mark.parametrize("setting", ["attempts", "base_wait_s", "max_wait_s"])
+def test_a_setting_that_is_no_number_is_named(setting: str) -> None:
+    wrong: Any
+    for wrong in ("5", True, None):
+        with pytest.raises(TypeError, match=f"{setting} is .*; it must be a (whole )?number"):
+            RetryPolicy(**{setting: wrong})

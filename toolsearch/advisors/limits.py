@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from toolsearch.advisors.calls import PlannedCall
-from toolsearch.checks import check_choice, shown
+from toolsearch.checks import check_choice, check_number, check_whole, shown
 from toolsearch.functions.arguments import parse_arguments
 from toolsearch.messages import AssistantMessage, Message, TextPart, ToolMessage, ToolResult
 from toolsearch.tool_names import ToolName, ToolNames
@@ -89,7 +89,8 @@ class LoopLimits:
 
     Raises:
         ValueError: a number that is not above 0, or an unknown `on_limit`.
-        TypeError: a key of `per_tool` that names no tool.
+        TypeError: what is no number, or no whole one where it counts something; a key of `per_tool` that
+            names no tool.
     """
 
     rounds: int | None = 25
@@ -177,10 +178,10 @@ class LoopLimits:
 
 
 def _limit(name: str, value: Any) -> Any:
-    if value is None or value == -1:
+    if value == -1:
         return None
-    if value <= 0:
-        raise ValueError(f"{name} is {value}. Give a number above 0, or None for no limit.")
+    check = check_number if name == "wall_time_s" else check_whole
+    check(name, value, or_none=True)
     return value
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from toolsearch.advisors.calls import Plan, PlannedCall, ToolResolver, plan_calls
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
+from toolsearch.checks import check_number, check_whole
 from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.functions.results import to_result
 from toolsearch.functions.running import time_limit
@@ -113,12 +114,14 @@ class ToolCallingManager:
                 `timeout_s` of its own; None for any number.
             on_failure: Called with each exception of a tool, as it happens. What it raises itself is logged,
                 and the calls go on.
+
+        Raises:
+            TypeError: `max_concurrency` is no whole number, or `call_timeout_s` no number.
+            ValueError: one that is not above 0.
         """
-        if max_concurrency is not None and max_concurrency < 1:
-            raise ValueError(f"max_concurrency is {max_concurrency}, not at least 1.")
-        if call_timeout_s is not None and not call_timeout_s > 0:
-            raise ValueError(f"call_timeout_s is {call_timeout_s:g}. Give a number above 0, or None.")
-        self._errors = errors or ErrorPolicy()
+        check_whole("max_concurrency", max_concurrency, or_none=True)
+        check_number("call_timeout_s", call_timeout_s, or_none=True)
+        self._errors = ErrorPolicy() if errors is None else errors
         self._resolvers = tuple(resolvers)
         self._max_concurrency = max_concurrency
         self._call_timeout_s = call_timeout_s
@@ -148,7 +151,7 @@ class ToolCallingManager:
         if not message.tool_calls:
             raise ValueError("The message has no tool calls. Its text is the answer.")
         plan = self.plan(message, as_tools(offered, "offered"), history=history)
-        outcomes = await self.execute(plan.calls, context or ToolContext())
+        outcomes = await self.execute(plan.calls, ToolContext() if context is None else context)
         results = tuple(outcome.result for outcome in outcomes)
         return ToolBatch(plan.message, results, failures_of(outcomes), returns_directly(plan.calls, results))
 
@@ -183,7 +186,7 @@ class ToolCallingManager:
         room: AbstractAsyncContextManager[object] = (
             nullcontext() if self._max_concurrency is None else asyncio.Semaphore(self._max_concurrency)
         )
-        cut_off = cut_off or _NEVER
+        cut_off = _NEVER if cut_off is None else cut_off
         batch = _Batch(context, room, around, cut_off, asyncio.get_running_loop().time() + cut_off.after_s)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._outcome(planned, batch)) for planned in calls]

@@ -15,6 +15,7 @@ from toolsearch.advisors.base import STRUCTURED_OUTPUT, HistoryKeeper
 from toolsearch.advisors.chain import AdvisorChain, closing
 from toolsearch.advisors.paused import RESUMPTION, resumption_of
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished, Usage
+from toolsearch.checks import check_whole
 from toolsearch.exceptions import AnswerFormatError, SchemaError
 from toolsearch.functions.arguments import read_json
 from toolsearch.messages import Message, SystemMessage, UserMessage
@@ -59,11 +60,11 @@ class StructuredOutputAdvisor:
             attempts: Answers that are asked for at most.
 
         Raises:
+            TypeError: `attempts` is no whole number.
             ValueError: a schema that refers to something outside of it, or nowhere, or `attempts` below 1.
             jsonschema.SchemaError: a schema that is none.
         """
-        if attempts < 1:
-            raise ValueError(f"attempts is {attempts}, not at least 1.")
+        check_whole("attempts", attempts)
         self.name = name
         self.order = order
         self._attempts = attempts

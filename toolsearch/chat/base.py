@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+from toolsearch.checks import check_whole
 from toolsearch.given import as_tools
 from toolsearch.messages import AssistantMessage, Message, as_messages
 from toolsearch.tools import Tool
@@ -62,7 +63,8 @@ class ChatRequest:
         context: For advisors and tools, never sent: session id, tenant, state.
 
     Raises:
-        TypeError: a message that is none, or a tool that is none; functions become tools.
+        TypeError: a message, a tool or a number of tokens that is none; functions become tools.
+        ValueError: `max_tokens` is not above 0.
         DefinitionError: no tool can be made of a function.
     """
 
@@ -77,6 +79,7 @@ class ChatRequest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", as_messages(self.messages))
         object.__setattr__(self, "tools", as_tools(self.tools))
+        check_whole("max_tokens", self.max_tokens, or_none=True)
 
 
 @dataclass(frozen=True)

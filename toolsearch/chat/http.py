@@ -17,6 +17,7 @@ import httpx
 from toolsearch.chat.arguments import is_complete
 from toolsearch.chat.errors import BODY_CHARACTERS, error_in, is_passing, model_error
 from toolsearch.chat.sse import StreamMeter, read_events
+from toolsearch.checks import check_number
 from toolsearch.embedders.text import without_surrogates
 from toolsearch.exceptions import (
     BadRequestError,
@@ -92,7 +93,11 @@ class ChatEndpoint:
             timeout_s: In which an answer must be there to its last byte; of a stream the first event, and
                 each further one after the one before.
             transport, sleep, clock, random: The world outside, for tests.
+
+        Raises:
+            TypeError, ValueError: `timeout_s` is no number above 0.
         """
+        check_number("timeout_s", timeout_s)
         self._auth = (url.username, url.password) if url.username or url.password else None
         self.url = url.copy_with(userinfo=b"", fragment=None)
         self.provider = provider

@@ -15,6 +15,7 @@ from toolsearch.chat.http import EndpointSettings
 from toolsearch.chat.pieces import TextPieces
 from toolsearch.chat.service import Service
 from toolsearch.chat.validate import validate
+from toolsearch.checks import check_whole
 from toolsearch.exceptions import ChatModelError, ModelUnreachableError
 from toolsearch.tools import JsonObject
 
@@ -79,8 +80,11 @@ class HttpChatModel(ABC):
             settings: Of the connection: `retries`, `timeout_s`, `transport`, `sleep`, `clock`, `random`.
 
         Raises:
-            ValueError: `base_url` is no http or https URL, or the key or a header cannot be sent.
+            ValueError: `base_url` is no http or https URL, or the key or a header cannot be sent, or a number
+                is not above 0.
+            TypeError: `timeout_s` is no number, or `max_tools` no whole one.
         """
+        check_whole("max_tools", max_tools, or_none=True)
         self._endpoint = service.connect(
             model, base_url=base_url, api_key=api_key, headers=headers, **settings
         )

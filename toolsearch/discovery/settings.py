@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from toolsearch.checks import check_known
+from toolsearch.checks import check_known, check_whole
 from toolsearch.tool_names import ToolName, ToolNames
 
 MAX_LIMIT = 20
@@ -32,7 +32,7 @@ class DiscoverySettings:
 
     Raises:
         ValueError: a number out of its range.
-        TypeError: something among `pinned` that names no tool.
+        TypeError: a number that is no whole one, or something among `pinned` that names no tool.
     """
 
     pinned: Iterable[ToolName] = ()
@@ -61,13 +61,12 @@ class DiscoverySettings:
     def __post_init__(self) -> None:
         ToolNames(self.pinned, "pinned")
         object.__setattr__(self, "pinned", tuple(self.pinned))
-        _check("limit", self.limit, 1, MAX_LIMIT)
-        _check("preselect", self.preselect, 0, MAX_LIMIT)
-        _check("whole_below_tokens", self.whole_below_tokens, 0)
-        _check("nudge_after", self.nudge_after, 1)
-        _check("max_fruitless", self.max_fruitless, 1)
-        if self.max_tools is not None:
-            _check("max_tools", self.max_tools, 1)
+        check_whole("limit", self.limit, most=MAX_LIMIT)
+        check_whole("preselect", self.preselect, least=0, most=MAX_LIMIT)
+        check_whole("whole_below_tokens", self.whole_below_tokens, least=0)
+        check_whole("nudge_after", self.nudge_after)
+        check_whole("max_fruitless", self.max_fruitless)
+        check_whole("max_tools", self.max_tools, or_none=True)
 
 
 class DiscoveryOptions(TypedDict, total=False):
@@ -81,9 +80,3 @@ class DiscoveryOptions(TypedDict, total=False):
     nudge_after: int
     max_fruitless: int
     instructions: str
-
-
-def _check(name: str, value: int, least: int, most: int | None = None) -> None:
-    if value < least or (most is not None and value > most):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} is {value}; it must be {bounds}.")

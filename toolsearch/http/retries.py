@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
+from toolsearch.checks import check_number, check_whole
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
@@ -15,6 +17,9 @@ class RetryPolicy:
         attempts: Requests in all, from 1.
         base_wait_s: Wait after the first failure; doubled after each further one.
         max_wait_s: No wait is longer, whatever the service asks for.
+
+    Raises:
+        TypeError, ValueError: a number that is none, or out of its range.
     """
 
     attempts: int = 5
@@ -22,8 +27,9 @@ class RetryPolicy:
     max_wait_s: float = 60.0
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise ValueError(f"attempts is {self.attempts}, not at least 1.")
+        check_whole("attempts", self.attempts)
+        check_number("base_wait_s", self.base_wait_s, zero=True)
+        check_number("max_wait_s", self.max_wait_s, zero=True)
 
     def wait_s(self, failures: int, retry_after: str | None, *, now: float, random: float) -> float:
         """Seconds to wait after so many failures.

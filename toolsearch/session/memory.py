@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
+from toolsearch.checks import check_number, check_whole
+
 
 @dataclass
 class _Session:
@@ -35,11 +37,10 @@ class MemorySessionStore:
 
         Raises:
             ValueError: a bound that keeps nothing.
+            TypeError: one that is no number, or no whole one for sessions.
         """
-        if max_sessions < 1 or (ttl_s is not None and ttl_s <= 0):
-            raise ValueError(
-                f"max_sessions is {max_sessions} and ttl_s is {ttl_s}; both must be more than 0."
-            )
+        check_whole("max_sessions", max_sessions)
+        check_number("ttl_s", ttl_s, or_none=True)
         self.max_sessions = max_sessions
         self.ttl_s = ttl_s
         self._clock = clock

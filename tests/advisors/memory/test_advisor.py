@@ -265,7 +265,7 @@ def test_the_store_may_be_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"max_turns": 0}, {"max_tokens": 0}, {"keep_turns": 0}])
 def test_a_window_that_keeps_nothing_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="is 0, not at least 1"):
+    with pytest.raises(ValueError, match="is 0; it must be a whole number of at least 1"):
         MemoryAdvisor(MemoryConversationStore(), **wrong)
 
 

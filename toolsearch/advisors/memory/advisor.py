@@ -15,7 +15,7 @@ from toolsearch.advisors.memory.store import ConversationStore
 from toolsearch.advisors.memory.window import latest_turns, tokens_of, turns_of
 from toolsearch.advisors.paused import resumption_of
 from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished
-from toolsearch.checks import check_has
+from toolsearch.checks import check_has, check_whole
 from toolsearch.exceptions import ChainError
 from toolsearch.messages import AssistantMessage, Message, SystemMessage, ToolMessage
 
@@ -57,12 +57,13 @@ class MemoryAdvisor:
             order: Above that of the tool-calling loop for a place inside it.
 
         Raises:
-            TypeError: the store is none.
-            ValueError: a number below 1.
+            TypeError: the store is none, or a number is no whole one.
+            ValueError: a number below 1, or `compact_above_tokens` below 0.
         """
-        for what, given in (("max_turns", max_turns), ("max_tokens", max_tokens), ("keep_turns", keep_turns)):
-            if given is not None and given < 1:
-                raise ValueError(f"{what} is {given}, not at least 1.")
+        check_whole("max_turns", max_turns, or_none=True)
+        check_whole("max_tokens", max_tokens, or_none=True)
+        check_whole("compact_above_tokens", compact_above_tokens, least=0)
+        check_whole("keep_turns", keep_turns)
         check_has("store", store, ("messages", "append"), "a ConversationStore")
         self.name = name
         self.order = order

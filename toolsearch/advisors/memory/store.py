@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
+from toolsearch.checks import check_whole
 from toolsearch.messages import Message
 
 
@@ -35,8 +36,7 @@ class MemoryConversationStore:
     """A `ConversationStore` in memory; the least recently used session beyond `max_sessions` is dropped."""
 
     def __init__(self, *, max_sessions: int = 1000) -> None:
-        if max_sessions < 1:
-            raise ValueError(f"max_sessions is {max_sessions}, not at least 1.")
+        check_whole("max_sessions", max_sessions)
         self._max_sessions = max_sessions
         self._lock = threading.Lock()
         self._conversations: OrderedDict[tuple[str, str], tuple[Message, ...]] = OrderedDict()
