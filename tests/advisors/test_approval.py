@@ -157,12 +157,20 @@ def test_the_edited_arguments_are_validated_by_the_tool() -> None:
     assert results(model.requests[0].messages)[1].is_error
 
 
-def test_a_tool_that_is_gone_by_then_does_not_run() -> None:
+def test_a_call_whose_tool_is_gone_is_named_and_waits_for_a_chain_that_has_it() -> None:
+    """Also where it is edited; nothing is used up, and a call that is denied needs no tool."""
     state = paused(call(ScriptedChatModel([BOTH]), TOOLS, advisors()))
-    model = ScriptedChatModel(["Done."])
-    call(model, (read,), advisors(), state.resume({"d": Approve()}))
+    shared = advisors()
+    for decision in (Approve(), Edit(arguments={"path": "c"})):
+        with pytest.raises(PausedRunError, match="to call 'delete', which this chain does not") as caught:
+            call(ScriptedChatModel([]), (read,), shared, state.resume({"d": decision}))
+        assert caught.value.call_ids == ("d",)
     assert ran == ["read a"]
-    assert "There is no tool 'delete'" in results(model.requests[0].messages)[1].text
+    call(ScriptedChatModel(["Done."]), TOOLS, shared, state.resume({"d": Approve()}))
+    assert ran == ["read a", "delete b"]
+    model = ScriptedChatModel(["Done."])
+    call(model, (read,), advisors(), state.resume({"d": Deny()}))
+    assert "not allowed" in results(model.requests[0].messages)[1].text
 
 
 def test_a_decision_on_another_call_is_refused() -> None:

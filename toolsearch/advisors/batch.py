@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from toolsearch.advisors.paused import WaitingCall
 from toolsearch.advisors.record import NotedCall, NotedRound, OpenRound, RunRecord
 from toolsearch.advisors.turn import Turn
 from toolsearch.chat.base import ChatResponse
+from toolsearch.exceptions import PausedRunError
 from toolsearch.messages import ToolMessage, ToolResult
 from toolsearch.tools import ToolContext
 
@@ -98,6 +99,9 @@ class BatchRunner:
     ) -> Batch:
         """Runs those calls of an open round that may run by now, and are let through by the gates that were
         not asked yet. What has run stays as it was, whatever is decided.
+
+        Raises:
+            PausedRunError: tools of calls that are to run are missing; nothing has run.
         """
         self._note_last(turn)
         noted = opened.noted
@@ -120,6 +124,8 @@ class BatchRunner:
                 reviewed, waits = await _reviewed(after, gates, context, asked)
                 decided.append(reviewed)
                 still += waits
+        denied = {call_id for call_id, each in opened.decisions.items() if isinstance(each, Deny)}
+        _check_tools(decided, but=done.keys() | {waiting.call.id for waiting in still} | denied)
         return await self._execute(plan.with_calls(decided), turn, context, record, waiting=still, done=done)
 
     def noted(self, plan: Plan, response: ChatResponse, turn: Turn, **more: Any) -> NotedRound:
@@ -214,6 +220,18 @@ def _refused(plan: Plan, breaches: Sequence[LimitBreach | None], advice: str) ->
         planned if breach is None else replace(planned, refusal=breach.refusal(advice))
         for planned, breach in zip(plan.calls, breaches, strict=True)
     )
+
+
+def _check_tools(calls: Sequence[PlannedCall], *, but: Set[str]) -> None:
+    """Does nothing where the calls, but those with these ids, have the tools that they had once."""
+    missing = [each.call for each in calls if each.tool is None and each.call.id not in but]
+    if missing:
+        names = ", ".join(repr(name) for name in sorted({call.name for call in missing}))
+        raise PausedRunError(
+            f"The run is to call {names}, which this chain does not offer. Resume it with the tools that it "
+            "had, or deny the call.",
+            tuple(call.id for call in missing),
+        )
 
 
 def _as_noted(planned: PlannedCall, noted: Mapping[str, NotedCall]) -> PlannedCall:
