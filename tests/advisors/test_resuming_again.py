@@ -12,7 +12,7 @@ from toolsearch.advisors.approval import ApprovalAdvisor
 from toolsearch.advisors.base import Advisor, Approve, Deny, Edit, PendingCall
 from toolsearch.advisors.chain import AdvisorChain
 from toolsearch.advisors.failures import ErrorPolicy
-from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, SqliteCallJournal
+from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, SqliteCallJournal, Taken
 from toolsearch.advisors.limits import LoopLimits
 from toolsearch.advisors.manager import ToolCallingManager
 from toolsearch.advisors.memory import MemoryAdvisor, MemoryConversationStore
@@ -23,7 +23,7 @@ from toolsearch.catalog import Catalog
 from toolsearch.chat.base import ChatRequest, ChatResponse, Usage
 from toolsearch.exceptions import PausedRunError
 from toolsearch.functions import tool
-from toolsearch.messages import AssistantMessage, ToolCall
+from toolsearch.messages import MESSAGES, AssistantMessage, OpaquePart, TextPart, ToolCall
 from toolsearch.retrieval.building import build_index
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.testing import HashingEmbedder, ScriptedChatModel, tool_call
@@ -378,3 +378,45 @@ def test_a_tool_that_was_discovered_in_a_round_before_is_offered_by_another_proc
     call(model, (), advisors(), request)
     assert [each.name for each in model.requests[0].tools] == ["tool_search", "pay", "look"]
     assert ran == ["pay x", "look a", "look b"]
+
+
+def test_a_journal_without_notes_is_used_though_it_is_falsy() -> None:
+    class Notes(MemoryCallJournal):
+        taken = 0
+
+        def __len__(self) -> int:
+            return self.taken
+
+        def take(self, run_id: str, holder: str, *, over: bool = False) -> Taken:
+            self.taken += 1
+            return super().take(run_id, holder, over=over)
+
+    journal = Notes()
+    run = paused(pays("x"), loop(journal))
+    call(ScriptedChatModel(["Done."]), TOOLS, loop(journal), run.resume({"x": Approve()}))
+    assert journal.taken == 1
+
+
+def test_a_run_whose_texts_hold_half_a_surrogate_pair_pauses_and_is_resumed(journal: CallJournal) -> None:
+    """The half becomes U+FFFD in the user's text, the model's and the names and ids of calls."""
+    half = "\udc80"
+
+    def answer(call_id: str, name: str) -> ChatResponse:
+        said = AssistantMessage(
+            content=(
+                TextPart(text=f"So {half}."),
+                OpaquePart(provider="p", data={half: [half]}),
+                tool_call(name, {"to": "x"}, id=call_id),
+                ToolCall(id=half, name=f"no{half}", arguments=f'{{"to": "{half}"}}'),
+            )
+        )
+        return ChatResponse(said, "tool_calls")
+
+    first = call(ScriptedChatModel([answer("x", "pay")]), TOOLS, loop(journal), question(f"Go {half}."))
+    run = state(first)
+    assert "\ufffd" in run.messages[0].text
+    assert run.answer.text == "So \ufffd."
+    model = ScriptedChatModel([answer("l", "look"), f"Done {half}."])
+    response = call(model, TOOLS, loop(journal), run.resume({"x": Approve()}))
+    assert response.text == "Done \ufffd."
+    MESSAGES.dump_json(response.metadata["messages"])

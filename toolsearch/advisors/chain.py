@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from toolsearch.advisors.base import Advisor, CallGate
+from toolsearch.advisors.encodable import encodable
 from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, RoundFinished, RunFinished
 from toolsearch.checks import check_has, shown
 from toolsearch.exceptions import ChainError, DuplicateToolError
@@ -95,18 +96,22 @@ class AdvisorChain:
     async def _ask(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
         unique_tools(request.tools)
         if not self.streaming:
-            response = replace(await self.model.complete(request), offered=request.tools)
+            response = _answered(await self.model.complete(request), request)
             yield RoundFinished(response, request)
             yield RunFinished(response)
             return
         async with closing(self.model.stream(request)) as events:
             async for event in events:
                 if isinstance(event, RoundFinished):
-                    response = replace(event.response, offered=request.tools)
+                    response = _answered(event.response, request)
                     yield RoundFinished(response, request)
                     yield RunFinished(response)
                 else:
                     yield event
+
+
+def _answered(response: ChatResponse, request: ChatRequest) -> ChatResponse:
+    return replace(response, message=encodable(response.message), offered=request.tools)
 
 
 def unique_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:

@@ -80,11 +80,11 @@ class ToolCallingAdvisor:
         """
         self.name = name
         self.order = order
-        self._manager = manager or ToolCallingManager()
-        self._limits = limits or LoopLimits()
-        self._hooks = hooks or LoopHooks()
+        self._manager = ToolCallingManager() if manager is None else manager
+        self._limits = LoopLimits() if limits is None else limits
+        self._hooks = LoopHooks() if hooks is None else hooks
         self._history = history
-        self._journal = journal or MemoryCallJournal()
+        self._journal = MemoryCallJournal() if journal is None else journal
         self._batches = BatchRunner(self._manager, self._limits, clock)
         self._clock = clock
 
@@ -94,7 +94,7 @@ class ToolCallingAdvisor:
         Raises:
             LimitExceededError: a limit was reached and is set to raise.
             PausedRunError: the run that is to be resumed has been, to its end or its next pause; or another
-                resume goes on with it, or has taken it over.
+                resume goes on with it, or has taken it over; or tools of calls that are to run are missing.
             Exception: of a tool, where the manager's policy rethrows it.
         """
         async with (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from toolsearch.advisors.encodable import encodable
 from toolsearch.advisors.failures import ToolFailure
 from toolsearch.advisors.limits import LimitBreach
 from toolsearch.advisors.paused import RESUMPTION, PausedRun, Resumption, WaitingCall
@@ -104,7 +105,7 @@ class Turn:
         request = self.request
         state = PausedRun(
             waiting=tuple(waiting),
-            messages=messages,
+            messages=tuple(encodable(message) for message in messages),
             answer=answer,
             offered=tuple(tool.name for tool in response.offered),
             results=tuple(results),
