@@ -31,11 +31,13 @@ class FakeProvider:
 
     Attributes:
         bodies: Every request body, in order; `raw` as bytes, `headers` what came with them.
+        refuses: Whether it refuses what providers refuse, or answers whatever is asked.
     """
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self._steps = iter(steps)
         self.bodies: list[Json] = []
+        self.refuses = True
         self.raw: list[bytes] = []
         self.headers: list[httpx.Headers] = []
         self.transport = httpx.MockTransport(self._handle)
@@ -55,7 +57,7 @@ class FakeProvider:
             told = {"object": "response.input_tokens", "input_tokens": len(raw)}
             return 200, {"content-type": "application/json"}, json.dumps(told).encode()
         refuse, whole, events = next(form for end, form in _FORMS.items() if path.endswith(end))
-        if (reason := refuse(body)) is not None:
+        if self.refuses and (reason := refuse(body)) is not None:
             return _refusal(reason)
         step = next(self._steps)
         answer = step(body) if callable(step) else step

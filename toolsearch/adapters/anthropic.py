@@ -9,7 +9,7 @@ from typing import Any
 from toolsearch.adapters.api import Arguments, IsOurs, Rounds
 from toolsearch.adapters.recall import Hidden, plain
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import WireForm, written_result
+from toolsearch.adapters.wire import WireForm, lacks_messages, messages_in, written_result
 from toolsearch.chat.anthropic import Assembler
 from toolsearch.chat.arguments import as_object
 from toolsearch.messages import ToolCall, ToolResult
@@ -31,10 +31,12 @@ class Anthropic:
         return record
 
     def refuses(self, request: Arguments) -> str:
-        return "Its conversation is kept by the provider." if request.get("thread") else ""
+        return (
+            "Its conversation is kept by the provider." if request.get("thread") else lacks_messages(request)
+        )
 
     def messages(self, request: Arguments) -> list[Any]:
-        return list(request["messages"])
+        return messages_in(request)
 
     def with_messages(self, request: Arguments, told: list[Any], rounds: Rounds) -> Arguments:
         return {**request, "messages": [*told, *chain.from_iterable(rounds)]}
@@ -51,7 +53,8 @@ class Anthropic:
 
     def wanted(self, request: Arguments) -> tuple[str, ...]:
         choice = plain(request.get("tool_choice"))
-        return (choice["name"],) if isinstance(choice, dict) and "name" in choice else ()
+        name = choice.get("name") if isinstance(choice, dict) else None
+        return (name,) if isinstance(name, str) else ()
 
     def server_state(self, request: Arguments) -> str:
         del request
@@ -96,8 +99,8 @@ class Anthropic:
 
     def beyond(self, message: Any, exchange: Sequence[JsonObject]) -> Any:
         answer = plain(message)
-        content = answer.get("content")
-        if answer.get("role") != "assistant" or not isinstance(content, list):
+        content = answer.get("content") if isinstance(answer, dict) else None
+        if content is None or answer.get("role") != "assistant" or not isinstance(content, list):
             return message
         answers = (told["content"] for told in exchange if told["role"] == "assistant")
         said = [block for blocks in answers for block in blocks if block["type"] != "tool_use"]
@@ -105,13 +108,13 @@ class Anthropic:
         return {**answer, "content": content[n_shown:]} if n_shown < len(content) else message
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
-        answer, *rest = map(plain, messages[position : position + 2])
-        if answer.get("role") != "assistant" or not isinstance(answer["content"], list) or not rest:
-            return
-        results = rest[0]
-        if results.get("role") == "user" and isinstance(results["content"], list):
-            messages[position] = {**answer, "content": [*answer["content"], *hidden.calls]}
-            messages[position + 1] = {**results, "content": [*hidden.results, *results["content"]]}
+        match list(map(plain, messages[position : position + 2])):
+            case [
+                {"role": "assistant", "content": list(said)} as answer,
+                {"role": "user", "content": list(told)} as results,
+            ]:
+                messages[position] = {**answer, "content": [*said, *hidden.calls]}
+                messages[position + 1] = {**results, "content": [*hidden.results, *told]}
 
     def without(self, answer: Any, is_ours: IsOurs) -> Any:
         kept = [block for block in answer.content if not _is_ours(block.to_dict(warnings=False), is_ours)]

@@ -6,7 +6,7 @@ of a tool by the result that found it. Either way the tools of a request stay as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from toolsearch.adapters.recall import plain
@@ -62,10 +62,18 @@ def referenced(messages: Iterable[Any]) -> set[str]:
     return {name for message in messages for name in _names(plain(message))}
 
 
-def _names(message: JsonObject) -> Iterable[str]:
-    if message.get("type") == "tool_search_output":
-        yield from (record["name"] for record in message["tools"])
-    content = message.get("content")
-    for block in content if isinstance(content, list) else ():
-        if block.get("type") == "tool_result" and isinstance(block.get("content"), list):
-            yield from (part["tool_name"] for part in block["content"] if part["type"] == "tool_reference")
+def _names(message: Any) -> Iterator[str]:
+    match message:
+        case {"type": "tool_search_output", "tools": list(records)}:
+            yield from (name for record in records for name in _texts(record, "name"))
+        case {"content": list(blocks)}:
+            for block in blocks:
+                match block:
+                    case {"type": "tool_result", "content": list(parts)}:
+                        yield from (name for part in parts for name in _texts(part, "tool_name"))
+
+
+def _texts(part: Any, key: str) -> Iterator[str]:
+    """What an item says under `key`, which only a reference to a tool or a definition has."""
+    if isinstance(part, dict) and isinstance(part.get(key), str):
+        yield part[key]

@@ -9,7 +9,7 @@ from typing import Any
 from toolsearch.adapters.api import Arguments, IsOurs, Rounds
 from toolsearch.adapters.recall import Hidden, plain
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import NO_SCHEMA, WireForm, written_result
+from toolsearch.adapters.wire import NO_SCHEMA, WireForm, lacks_messages, messages_in, written_result
 from toolsearch.chat.openai_chat import Assembler
 from toolsearch.messages import ToolCall, ToolResult
 from toolsearch.tools import JsonObject
@@ -35,10 +35,12 @@ class OpenAIChat:
 
     def refuses(self, request: Arguments) -> str:
         n = request.get("n")
-        return f"n is {n}; only one answer can be had." if isinstance(n, int) and n > 1 else ""
+        if isinstance(n, int) and n > 1:
+            return f"n is {n}; only one answer can be had."
+        return lacks_messages(request)
 
     def messages(self, request: Arguments) -> list[Any]:
-        return list(request["messages"])
+        return messages_in(request)
 
     def with_messages(self, request: Arguments, told: list[Any], rounds: Rounds) -> Arguments:
         return {**request, "messages": [*told, *chain.from_iterable(rounds)]}
@@ -59,9 +61,13 @@ class OpenAIChat:
         choice = plain(request.get("tool_choice"))
         if not isinstance(choice, dict):
             return ()
-        allowed = choice.get("allowed_tools", {}).get("tools", ())
-        names = (self.tool_name(record) for record in (choice, *allowed))
-        return tuple(name for name in names if name)
+        match choice:
+            case {"allowed_tools": {"tools": list(records)}}:
+                chosen = [choice, *records]
+            case _:
+                chosen = [choice]
+        names = (self.tool_name(record) for record in chosen if isinstance(record, dict))
+        return tuple(name for name in names if isinstance(name, str))
 
     def server_state(self, request: Arguments) -> str:
         del request
@@ -100,8 +106,8 @@ class OpenAIChat:
 
     def beyond(self, message: Any, exchange: Sequence[JsonObject]) -> Any:
         answer = plain(message)
-        rest = answer.get("content")
-        if answer.get("role") != "assistant" or not isinstance(rest, str):
+        rest = answer.get("content") if isinstance(answer, dict) else None
+        if rest is None or answer.get("role") != "assistant" or not isinstance(rest, str):
             return message
         for said in filter(None, (told.get("content") for told in exchange if told["role"] == "assistant")):
             if rest.startswith(said):
@@ -110,7 +116,7 @@ class OpenAIChat:
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         answer = plain(messages[position])
-        if answer.get("role") == "assistant" and answer.get("tool_calls"):
+        if isinstance(answer, dict) and answer.get("role") == "assistant" and answer.get("tool_calls"):
             calls = [*answer["tool_calls"], *hidden.calls]
             messages[position : position + 1] = [{**answer, "tool_calls": calls}, *hidden.results]
 

@@ -69,8 +69,10 @@ class OpenAIResponses:
         choice = plain(request.get("tool_choice"))
         if not isinstance(choice, dict):
             return ()
-        names = (self.tool_name(record) for record in (choice, *choice.get("tools", ())))
-        return tuple(name for name in names if name)
+        records = choice.get("tools")
+        chosen = [choice, *(records if isinstance(records, list) else ())]
+        names = (self.tool_name(record) for record in chosen if isinstance(record, dict))
+        return tuple(name for name in names if isinstance(name, str))
 
     def server_state(self, request: Arguments) -> str:
         previous = request.get("previous_response_id")
@@ -112,7 +114,11 @@ class OpenAIResponses:
 
     def beyond(self, message: Any, exchange: Sequence[JsonObject]) -> Any:
         item = plain(message)
-        return None if item.get("id") and any(_is_same(item, told) for told in exchange) else message
+        return (
+            None
+            if isinstance(item, dict) and item.get("id") and any(_is_same(item, told) for told in exchange)
+            else message
+        )
 
     def rejoined(self, messages: list[Any], position: int, hidden: Hidden) -> None:
         # Items stand for themselves, so a call and its result may precede what was said with it.

@@ -14,6 +14,7 @@ from toolsearch.adapters.passed import passed_tool
 from toolsearch.adapters.recall import digest, plain
 from toolsearch.adapters.wire import written_tools
 from toolsearch.catalog import Catalog
+from toolsearch.checks import shown
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.discoverer import Discoverer
@@ -129,8 +130,9 @@ class ToolLists:
             ReservedNameError: a tool has the name of a built-in one.
             UnknownToolError: a tool is to be pinned that is not there.
             ToolLimitError: the tools that are always sent leave no room for the search.
+            TypeError: something in it is no definition; says where.
         """
-        records: list[JsonObject] = [plain(tool) for tool in tools]
+        records = [_record(tool, f"tools[{number}]") for number, tool in enumerate(tools)]
         key = digest(api.form, records)
         with self._lock:
             known = self._kept.get(key)
@@ -147,6 +149,8 @@ class ToolLists:
         tools: list[Tool] = []
         for record in records:
             name = api.tool_name(record)
+            if not isinstance(name, str):
+                name = None  # the provider says what is wrong with it
             if name in RESERVED_NAMES:
                 raise ReservedNameError(name)
             tool = None if name is None or self._catalog is not None else _read(name, record, api)
@@ -191,10 +195,19 @@ class _Records(dict[str, JsonObject]):
 def _names_in(value: Any) -> Iterator[str]:
     """Every name under which a model may call one of these tools, those of a namespace included."""
     for record in value if isinstance(value, list) else ():
+        if not isinstance(record, dict):
+            continue
         for holder in (record, record.get("function"), record.get("custom")):
             if isinstance(holder, dict) and isinstance(holder.get("name"), str):
                 yield holder["name"]
         yield from _names_in(record.get("tools"))
+
+
+def _record(tool: Any, where: str) -> JsonObject:
+    record = plain(tool)
+    if not isinstance(record, dict):
+        raise TypeError(f"{where} is {shown(tool)}. Give the definition of a tool, in the provider's form.")
+    return record
 
 
 def _read(name: str, record: JsonObject, api: WireApi) -> Tool | None:

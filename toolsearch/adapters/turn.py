@@ -188,7 +188,7 @@ class Turn:
             if not is_of_model(message):
                 exchange = ()
             rest = self._api.beyond(message, exchange) if exchange else message
-            told += [] if rest is None else [rest]
+            told += [] if rest is None and message is not None else [rest]
             neutral += read_conversation([message], {})
             self._key, hidden = key, recall.find(key)
             self._at_end = hidden or Hidden()

@@ -64,6 +64,18 @@ def written_result(call_id: str, result: ToolResult, form: WireForm) -> JsonObje
             return {"type": "tool_result", "tool_use_id": call_id, "content": text, **failed}
 
 
+def messages_in(request: JsonObject) -> list[Any]:
+    """The messages of a request; none where it lacks a list of them."""
+    messages = request.get("messages")
+    return list(messages) if isinstance(messages, list | tuple) else []
+
+
+def lacks_messages(request: JsonObject) -> str:
+    """Why a request whose messages are no list cannot be answered; empty where they are one."""
+    is_list = isinstance(request.get("messages"), list | tuple)
+    return "" if is_list else "Its messages are no list."
+
+
 def is_of_model(message: Any) -> bool:
     """Whether the model said it: an answer, or an item of one."""
     record = _record(message)
@@ -114,7 +126,7 @@ def _parts(record: JsonObject) -> Iterator[ToolCall | UserMessage | ToolMessage]
         case {"role": "tool", "tool_call_id": str(call_id)}:
             yield _result(call_id, record.get("content"))
         case {"role": "assistant"}:
-            yield from map(read_call, record.get("tool_calls") or ())
+            yield from map(read_call, _blocks(record.get("tool_calls")))
             for block in map(_record, _blocks(record.get("content"))):
                 if block.get("type") == "tool_use":
                     yield read_call(block)
@@ -159,4 +171,4 @@ def _record(value: Any) -> JsonObject:
     if isinstance(value, Mapping):
         return dict(value)
     dump = getattr(value, "model_dump", None)
-    return dump() if callable(dump) else {}
+    return dump() if callable(dump) and not isinstance(value, type) else {}

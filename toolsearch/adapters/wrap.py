@@ -89,6 +89,7 @@ def wrap(
         EmbeddingError: the tools could not be embedded.
         ValueError: the request cannot be answered with tool search, such as one with ``n=2``, or its model
             not natively.
+        TypeError: one of its tools is no definition.
     """
     _check(client)
     if searcher is not None and catalog is None:
