@@ -347,11 +347,11 @@ def test_a_call_that_nobody_goes_on_with_is_no_failure() -> None:
         running = asyncio.create_task(manager.run(answer, (Tool(raw_name="hang", call=hang),)))
         for _ in range(3):
             await asyncio.sleep(0)
-        (each,) = asyncio.all_tasks() - {running, asyncio.current_task()}
-        coroutine = each.get_coro()
-        assert coroutine is not None
-        coroutine.close()
-        each.cancel()
+        for each in asyncio.all_tasks() - {running, asyncio.current_task()}:
+            coroutine = each.get_coro()
+            assert coroutine is not None
+            coroutine.close()
+            each.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
     asyncio.run(abandon())
@@ -460,6 +460,49 @@ def test_a_thread_that_takes_too_long_is_left_behind_with_a_note() -> None:
         "The thread of the call cannot be stopped; it runs to its end, and its result is dropped."
     ]
     assert ended.wait(30)
+
+
+def ending(how: str, clock: Clock) -> Tool:
+    """A tool whose coroutine catches its cancellation, and goes on for so long, or gives what it has."""
+
+    @tool
+    async def stubborn() -> str:
+        """Takes a minute at least."""
+        clock.now_s += 61
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if how == "goes on":
+                clock.now_s += 2
+                await asyncio.Event().wait()
+            if how == "raises":
+                raise ValueError("bad id 7") from None
+        return "too late"
+
+    return stubborn
+
+
+@pytest.mark.parametrize("how", ["gives a value", "goes on", "raises"])
+def test_a_coroutine_that_catches_its_cancellation_is_late_all_the_same(how: str) -> None:
+    """It has a second to tidy up; what it gives then is no result any more."""
+    clock = Clock()
+    message = AssistantMessage(content=(tool_call("stubborn", id="1"), tool_call("double", {"x": 2}, id="2")))
+    batch = run_by(clock, ToolCallingManager().run(message, (ending(how, clock), double)))
+    stubborn, doubled = batch.results
+    assert stubborn.text == "'stubborn' gave no result within 60 s. What it began may still take effect."
+    assert (stubborn.is_error, doubled.text) == (True, "4")
+    (failure,) = batch.failures
+    note = "The coroutine of the call caught its cancellation; it goes on, and its result is dropped."
+    assert getattr(failure.error, "__notes__", []) == ([note] if how == "goes on" else [])
+    assert isinstance(failure.error.__cause__, ValueError) == (how == "raises")
+
+
+def test_what_comes_in_time_is_kept_by_the_clock_of_the_loop() -> None:
+    clock = Clock()
+    batch = run_by(
+        clock, ToolCallingManager().run(AssistantMessage(content=(tool_call("double", {"x": 2}),)), (double,))
+    )
+    assert (batch.results[0].text, batch.failures, clock.now_s) == ("4", (), 0)
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, math.nan])

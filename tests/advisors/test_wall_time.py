@@ -155,6 +155,28 @@ def test_calls_that_take_too_long_have_an_error_result_and_the_others_their_own(
 
 
 @STREAMED
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_call_that_catches_its_cancellation_is_ended_all_the_same(streamed: bool, goes_on: bool) -> None:
+    clock = Clock()
+
+    @tool(timeout_s=100)
+    async def stubborn() -> str:
+        """Does not let itself be cancelled."""
+        try:
+            await hang(clock)
+        except asyncio.CancelledError:
+            if goes_on:
+                clock.now_s += 2
+                await asyncio.Event().wait()
+        return "too late"
+
+    response = run(SlowModel([tool_call("stubborn")], clock), (stubborn,), streamed=streamed)
+    (result,) = results(response.metadata["messages"])
+    assert result.text.startswith(f"This was ended before it gave a result. {REACHED}")
+    assert (result.is_error, response.text) == (True, REACHED)
+
+
+@STREAMED
 def test_calls_that_wait_for_room_do_not_begin_any_more(streamed: bool) -> None:
     calls = [tool_call(name, id=str(i)) for i, name in enumerate(("quick", "slow", "quick"))]
     tools = Tools(clock := Clock())

@@ -11,6 +11,7 @@ from typing import Any, Optional
 import pytest
 from pydantic import BaseModel
 
+from tests.clock import Clock, run_by
 from tests.functions.support import call, text
 from toolsearch import Tool, ToolContext, ToolFailed, ToolResult, ToolRetry, tool
 from toolsearch.exceptions import (
@@ -238,6 +239,26 @@ def test_an_async_call_that_takes_too_long_is_cancelled() -> None:
     with pytest.raises(ToolTimeoutError):
         call(stuck)
     assert ended == ["cancelled"]
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_an_async_call_that_catches_its_cancellation_gives_nothing_any_more(goes_on: bool) -> None:
+    clock = Clock()
+
+    @tool(timeout_s=10)
+    async def stubborn() -> str:
+        clock.now_s += 11
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            clock.now_s += 2
+            if goes_on:
+                await asyncio.Event().wait()
+        return "too late"
+
+    with pytest.raises(ToolTimeoutError, match="'stubborn' gave no result within 10 s") as caught:
+        run_by(clock, stubborn.call({}))
+    assert len(getattr(caught.value, "__notes__", ())) == goes_on
 
 
 def test_a_timeout_of_the_tools_own_stays_what_it_is() -> None:

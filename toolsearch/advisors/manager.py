@@ -15,7 +15,7 @@ from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
 from toolsearch.checks import check_number, check_whole
 from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.functions.results import to_result
-from toolsearch.functions.running import time_limit
+from toolsearch.functions.running import TooLateError, in_time, within
 from toolsearch.given import as_tools
 from toolsearch.messages import AssistantMessage, Message, ToolMessage, ToolResult
 from toolsearch.naming import RESERVED_NAMES
@@ -91,7 +91,8 @@ class ToolCallingManager:
 
     The calls of an answer run at the same time; their results come in the order of the calls, one for each,
     whatever happened. One that takes longer than it may is given up with an error result: a coroutine is
-    cancelled; a thread cannot be, and its result is dropped. Holds no state of a run: safe to share.
+    cancelled, and left behind where it goes on for more than a second; a thread cannot be cancelled. What
+    they give then is dropped. Holds no state of a run: safe to share.
     """
 
     def __init__(
@@ -210,18 +211,20 @@ class ToolCallingManager:
         tool, call = planned.runnable()
         if asyncio.get_running_loop().time() >= batch.ends:
             return Outcome(result_message(planned, batch.cut_off.waiting), is_cut=True)
-        until = asyncio.timeout_at(None if batch.ends == math.inf else batch.ends)
+
+        async def value() -> Any:
+            return await call(planned.arguments, replace(batch.context, call_id=planned.call.id))
+
         timeout_s = self._call_timeout_s if tool.timeout_s is None else tool.timeout_s
         task = asyncio.current_task()
         try:
-            async with until, time_limit(tool.name, timeout_s):
-                value = await call(planned.arguments, replace(batch.context, call_id=planned.call.id))
-            return Outcome(result_message(planned, value))
+            given = await within(in_time(tool.name, timeout_s, value()), batch.ends)
+            return Outcome(result_message(planned, given))
+        except TooLateError:
+            return Outcome(result_message(planned, batch.cut_off.running), is_cut=True)
         except BaseException as error:
             if _ends_the_run(error, task):
                 raise
-            if until.expired():
-                return Outcome(result_message(planned, batch.cut_off.running), is_cut=True)
             failure = ToolFailure(planned.call, error)
             self._report(failure)
             return Outcome(result_message(planned, self._errors.result(tool.name, error)), failure)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 from toolsearch.advisors.chain import closing
 from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, RoundFinished
+from toolsearch.functions.running import TooLateError, within
 from toolsearch.messages import AssistantMessage
 
 
@@ -53,15 +54,14 @@ class TimedModel(_StandIn):
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         if not self.is_late:
-            limit = asyncio.timeout_at(self._ends)
             try:
-                async with limit:
-                    return await self._model.complete(request)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
+                return await within(self._answer(request), self._ends)
+            except TooLateError:
                 self.is_late = True
         return self._late
+
+    async def _answer(self, request: ChatRequest) -> ChatResponse:
+        return await self._model.complete(request)
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
         if not self.is_late:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from toolsearch.functions.results import to_result
-from toolsearch.functions.running import run, time_limit
+from toolsearch.functions.running import in_time, run
 from toolsearch.messages import ToolResult
 from toolsearch.tools import JsonObject, ToolContext
 
@@ -48,8 +48,9 @@ class FunctionCall:
     async def __call__(self, arguments: JsonObject, context: ToolContext | None = None) -> ToolResult:
         given = ToolContext() if context is None else context
         by_position, by_name = self.parameters.bind(self.tool, arguments, given)
-        async with time_limit(self.tool, self.timeout_s):
-            value = await run(self.function, *by_position, **by_name)
-            if self.result_converter is not None:
-                value = await run(self.result_converter, value)
+        value = await in_time(self.tool, self.timeout_s, self._value(by_position, by_name))
         return to_result(value, tool=self.tool)
+
+    async def _value(self, by_position: list[Any], by_name: dict[str, Any]) -> Any:
+        value = await run(self.function, *by_position, **by_name)
+        return value if self.result_converter is None else await run(self.result_converter, value)

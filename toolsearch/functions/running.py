@@ -7,16 +7,23 @@ import contextvars
 import inspect
 import math
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from toolsearch.exceptions import ToolTimeoutError
 
 T = TypeVar("T")
 
+GRACE_S = 1.0
+"""How long a coroutine that was cancelled may take to tidy up."""
+
+_CAUGHT = "The coroutine of the call caught its cancellation; it goes on, and its result is dropped."
 _GOES_ON = "The thread of the call cannot be stopped; it runs to its end, and its result is dropped."
+
+# The event loop itself keeps no task alive.
+_left_behind: set[asyncio.Task[Any]] = set()
 
 
 async def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -44,24 +51,77 @@ def is_coroutine_function(function: Any) -> bool:
     )
 
 
-@asynccontextmanager
-async def time_limit(tool: str, timeout_s: float | None) -> AsyncIterator[None]:
-    """Ends what takes longer than `timeout_s` seconds; None and `math.inf` set no limit.
+class TooLateError(TimeoutError):
+    """Something had not come to its end in time; notes tell of what goes on all the same."""
+
+
+async def within(work: Coroutine[Any, Any, T], ends: float) -> T:
+    """What `work` gives until `ends`, by the clock of the event loop; `math.inf` sets no limit.
+
+    `work` runs in a task of its own, which is cancelled then. One that catches this is waited for no longer
+    than `GRACE_S`, and left behind. Cancelling the wait does the same.
 
     Raises:
-        ToolTimeoutError: it took longer. A note tells of a thread that goes on.
+        TooLateError: it had not come to its end, whatever it came to afterwards.
     """
-    limit = asyncio.timeout(None if timeout_s == math.inf else timeout_s)
+    if ends == math.inf:
+        return await work
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(_settled(work))
     try:
-        async with limit:
-            yield
-    except TimeoutError as exc:
-        if timeout_s is None or not limit.expired():
-            raise
+        await asyncio.wait((task,), timeout=max(0.0, ends - loop.time()))
+    except asyncio.CancelledError as cancelled:
+        raise await _ended(task) or cancelled from None
+    if task.done():
+        value, error = task.result()
+        if error is not None:
+            raise error
+        return cast("T", value)
+    late, error = TooLateError(), await _ended(task)
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    for note in getattr(error, "__notes__", ()):
+        late.add_note(note)
+    raise late from (None if isinstance(error, asyncio.CancelledError) else error)
+
+
+async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    # A task that raised SystemExit would end the event loop.
+    try:
+        return await work, None
+    except BaseException as exc:  # noqa: BLE001 - it is raised again where the work is awaited
+        return None, exc
+
+
+async def _ended(task: asyncio.Task[tuple[Any, BaseException | None]]) -> BaseException | None:
+    """What `task` raises once it is cancelled, if it does so at all and soon."""
+    task.cancel()
+    await asyncio.wait((task,), timeout=GRACE_S)
+    if task.done():
+        # Cancelled before its first step, it never came to settle anything.
+        return asyncio.CancelledError() if task.cancelled() else task.result()[1]
+    _left_behind.add(task)
+    task.add_done_callback(_left_behind.discard)
+    error = asyncio.CancelledError()
+    error.add_note(_CAUGHT)
+    return error
+
+
+async def in_time(tool: str, timeout_s: float | None, work: Coroutine[Any, Any, T]) -> T:
+    """What `work` gives within `timeout_s` seconds; None and `math.inf` set no limit.
+
+    Raises:
+        ToolTimeoutError: it took longer. A note tells of a thread or a coroutine that goes on.
+    """
+    if timeout_s is None:
+        return await work
+    try:
+        return await within(work, asyncio.get_running_loop().time() + timeout_s)
+    except TooLateError as late:
         error = ToolTimeoutError(tool, timeout_s)
-        for note in getattr(exc.__cause__, "__notes__", ()):
+        for note in getattr(late, "__notes__", ()):
             error.add_note(note)
-        raise error from None
+        raise error from late.__cause__
 
 
 async def in_thread(call: Callable[[], T]) -> T:
