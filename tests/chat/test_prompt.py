@@ -75,6 +75,24 @@ def test_objects_of_the_client_and_messages_of_ours_stand_side_by_side() -> None
     assert as_conversation(mixed) == READ
 
 
+@pytest.mark.parametrize("as_object", [False, True], ids=["dict", "object"])
+@pytest.mark.parametrize(
+    ("said", "texts"),
+    [
+        ({"content": None, "refusal": "I must not."}, ["I must not."]),
+        ({"content": "No.", "refusal": "I must not."}, ["No.", "I must not."]),
+        ({"content": "Yes.", "refusal": None, "function_call": None, "audio": None}, ["Yes."]),
+    ],
+    ids=str,
+)
+def test_a_refusal_is_kept_as_text(said: dict[str, Any], texts: list[str], as_object: bool) -> None:
+    record = {"role": "assistant", **said}
+    given = ChatCompletionMessage.model_validate(record) if as_object else record
+    assert as_conversation([given]) == (
+        AssistantMessage(content=tuple(TextPart(text=text) for text in texts)),
+    )
+
+
 def test_a_text_and_a_single_message_are_conversations() -> None:
     assert as_conversation("Hi") == as_conversation(UserMessage.of("Hi")) == (UserMessage.of("Hi"),)
     assert as_conversation([{"role": "developer", "content": "Be kind."}]) == (SystemMessage.of("Be kind."),)
@@ -102,6 +120,14 @@ def test_a_run_begins_with_such_a_conversation() -> None:
         ([{"role": "user", "content": [7]}], r"The content of prompt\[0\] holds 7"),
         ([{"role": "assistant", "tool_calls": [{"id": "a"}]}], r"prompt\[0\]\.tool_calls holds a dict"),
         ([{**CONVERSATION[1], "role": "system"}], r"prompt\[0\] holds a picture"),
+        (
+            [{"role": "assistant", "content": None, "function_call": {"name": "a", "arguments": "{}"}}],
+            r"prompt\[0\] has 'function_call', .* Give the call in 'tool_calls'",
+        ),
+        (
+            [{"role": "assistant", "content": None, "audio": {"id": "a", "transcript": "Hi."}}],
+            r"prompt\[0\] has 'audio', .* Give its transcript as 'content'",
+        ),
     ],
 )
 def test_what_is_no_message_is_told_with_its_place(prompt: Any, told: str) -> None:

@@ -31,11 +31,19 @@ A conversation may hold messages in the form of OpenAI's Chat Completions: dicts
 """
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,(.*)", re.DOTALL)
+_INSTEAD = {
+    "function_call": "the call in 'tool_calls', with an id, and its result as a message of the role 'tool'",
+    "audio": "its transcript as 'content'",
+}
+"""Keys of answers that are not read, and what to give for each."""
+
 _FORM = "a message in the form of OpenAI's Chat Completions"
 
 
 def as_conversation(prompt: Prompt) -> tuple[Message, ...]:
-    """The messages of `prompt`. What a model thought, and what only a provider reads, is left out of dicts.
+    """The messages of `prompt`, refusals as text.
+
+    What a model thought, and what only a provider reads, is left out of dicts.
 
     Raises:
         TypeError: something in it is no message; says where, and what to give.
@@ -73,7 +81,9 @@ def _read(record: JsonObject, called: Mapping[str, str], where: str) -> Message:
         case {"role": "user"}:
             return UserMessage(content=tuple(_parts(content, where)))
         case {"role": "assistant"}:
-            said = [TextPart(text=text)] if (text := _text(content or "", where)) else []
+            _refuse_lost(record, where)
+            texts = (_text(content or "", where), _text(record.get("refusal") or "", where))
+            said = [TextPart(text=text) for text in texts if text]
             calls = [_call(call, f"{where}.tool_calls") for call in record.get("tool_calls") or ()]
             return AssistantMessage(content=(*said, *calls))
         case {"role": "tool", "tool_call_id": str(call_id)}:
@@ -81,6 +91,13 @@ def _read(record: JsonObject, called: Mapping[str, str], where: str) -> Message:
             return ToolMessage(call_id=call_id, name=called.get(call_id, "unknown"), content=parts)
     keys = ", ".join(map(repr, record)) or "no keys"
     raise TypeError(f"{where} is a dict with {keys}, not {_FORM}: role and content.")
+
+
+def _refuse_lost(record: JsonObject, where: str) -> None:
+    """Names what an answer says in a way that messages have no place for."""
+    for key, instead in _INSTEAD.items():
+        if record.get(key):
+            raise TypeError(f"{where} has {key!r}, which is not read. Give {instead}.")
 
 
 def _call(call: Any, where: str) -> ToolCall:
