@@ -1,16 +1,16 @@
 """A run is resumed by one at a time, and goes on from where it broke off: nothing is asked or run again."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.advisors.runs import call, question, results
+from tests.advisors.runs import call, question, results, stream
 from toolsearch.advisors.approval import ApprovalAdvisor
 from toolsearch.advisors.base import Advisor, Approve, Deny, Edit, PendingCall
-from toolsearch.advisors.chain import AdvisorChain
+from toolsearch.advisors.chain import AdvisorChain, response_of
 from toolsearch.advisors.failures import ErrorPolicy
 from toolsearch.advisors.journal import CallJournal, MemoryCallJournal, SqliteCallJournal, Taken
 from toolsearch.advisors.limits import LoopLimits
@@ -20,10 +20,10 @@ from toolsearch.advisors.paused import Decision, PausedRun
 from toolsearch.advisors.tool_calling import ToolCallingAdvisor
 from toolsearch.advisors.tool_search import ToolSearchAdvisor
 from toolsearch.catalog import Catalog
-from toolsearch.chat.base import ChatRequest, ChatResponse, Usage
+from toolsearch.chat.base import ChatEvent, ChatRequest, ChatResponse, RunFinished, Usage
 from toolsearch.exceptions import PausedRunError
 from toolsearch.functions import tool
-from toolsearch.messages import MESSAGES, AssistantMessage, OpaquePart, TextPart, ToolCall
+from toolsearch.messages import MESSAGES, AssistantMessage, Message, OpaquePart, TextPart, ToolCall
 from toolsearch.retrieval.building import build_index
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.testing import HashingEmbedder, ScriptedChatModel, tool_call
@@ -420,3 +420,145 @@ def test_a_run_whose_texts_hold_half_a_surrogate_pair_pauses_and_is_resumed(jour
     response = call(model, TOOLS, loop(journal), run.resume({"x": Approve()}))
     assert response.text == "Done \ufffd."
     MESSAGES.dump_json(response.metadata["messages"])
+
+
+class FailsAtFirst:
+    """An advisor outside the loop that raises once the loop is done, `times` times."""
+
+    name = "outermost"
+
+    def __init__(self, times: int, order: int = 100) -> None:
+        self.times = times
+        self.order = order
+
+    async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
+        async for event in chain.next(request):
+            if isinstance(event, RunFinished) and self.times:
+                self.times -= 1
+                raise OSError("gone")
+            yield event
+
+
+def ends(how: str) -> tuple[list[Any], dict[str, Any]]:
+    """The answers of a run after its pause, and the options of its loop."""
+    match how:
+        case "return_direct":
+            return [[tool_call("tell", {"of": "it"}, id="t")]], {}
+        case "limit":
+            return [looks("a"), looks("b")], {"limits": LoopLimits(calls=2)}
+        case "paused":
+            return [[*pays("y"), *looks("b").message.tool_calls]], {}
+        case _:
+            done = ChatResponse(AssistantMessage.of("Done."), "length", Usage(7, 7), "m")
+            return [looks("a"), done], {}
+
+
+@tool(return_direct=True)
+async def tell(of: str) -> str:
+    """Tells."""
+    ran.append(f"tell {of}")
+    return f"All of {of}"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("memory_order", [None, 200, 500])
+@pytest.mark.parametrize("how", ["stop", "return_direct", "limit", "paused"])
+def test_a_run_whose_outer_advisor_fails_hands_it_the_same_answer_again(
+    journal: CallJournal, how: str, memory_order: int | None, streamed: bool
+) -> None:
+    """No model is asked, no call runs and nothing is remembered twice; then the run has ended."""
+    script, options = ends(how)
+    tools = (*TOOLS, tell)
+
+    def whole(of: CallJournal, n_failures: int) -> tuple[ChatResponse, list[str]]:
+        ran.clear()
+        store = MemoryConversationStore()
+
+        def advisors(times: int = 0) -> list[Advisor]:
+            memory = [] if memory_order is None else [MemoryAdvisor(store, order=memory_order)]
+            return [FailsAtFirst(times), *loop(of, **options), *memory]
+
+        def result(model: ScriptedChatModel, times: int) -> ChatResponse:
+            if not streamed:
+                return call(model, tools, advisors(times), request)
+            last = stream(model, tools, advisors(times), request)[-1]
+            assert isinstance(last, RunFinished)
+            return last.response
+
+        asked = question("Go.", session_id="s")
+        request = state(call(ScriptedChatModel([pays("x")]), tools, advisors(), asked)).resume(
+            {"x": Approve()}
+        )
+        left = script
+        for _ in range(n_failures):
+            with pytest.raises(OSError, match="gone"):
+                result(ScriptedChatModel(left), 1)
+            left = []
+        response = result(ScriptedChatModel(left), 0)
+        with pytest.raises(PausedRunError, match="was resumed before"):
+            result(ScriptedChatModel([]), 0)
+        return response, [*ran, *map(repr, store.messages("s", ""))]
+
+    response, did = whole(journal, 2)
+    expected, expected_did = whole(MemoryCallJournal(), 0)
+    assert expected.finish_reason == ("length" if how == "stop" else how)
+    assert did == expected_did
+    assert (response.message, response.finish_reason) == (expected.message, expected.finish_reason)
+    assert (response.usage, response.model) == (expected.usage, expected.model if how != "paused" else "")
+    assert response.metadata.keys() == expected.metadata.keys()
+    for key in ("messages", "rounds", "tool_failures", "tool_results", "limit"):
+        assert response.metadata.get(key) == expected.metadata.get(key)
+
+
+def test_a_run_whose_memory_cannot_be_written_is_remembered_when_it_is_resumed_again(
+    journal: CallJournal,
+) -> None:
+    is_full = False
+
+    class Store(MemoryConversationStore):
+        def append(self, session_id: str, tenant: str, messages: Sequence[Message]) -> None:
+            if is_full:
+                raise OSError("disk full")
+            super().append(session_id, tenant, messages)
+
+    store = Store()
+    advisors = [MemoryAdvisor(store), *loop(journal)]
+    asked = question("Go.", session_id="s")
+    request = state(call(ScriptedChatModel([pays("x")]), TOOLS, advisors, asked)).resume({"x": Approve()})
+    is_full = True
+    with pytest.raises(OSError, match="disk full"):
+        call(ScriptedChatModel(["Done."]), TOOLS, advisors, request)
+    is_full = False
+    response = call(ScriptedChatModel([]), TOOLS, advisors, request)
+    assert response.text == "Done."
+    assert store.messages("s", "")[1:] == response.metadata["messages"]
+    assert ran == ["pay x"]
+
+
+def test_an_outer_advisor_may_try_a_resumed_run_again_within_one_call(journal: CallJournal) -> None:
+    class TriesAgain(FailsAtFirst):
+        async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
+            with pytest.raises(OSError, match="gone"):
+                await response_of(chain.next(request))
+            async for event in chain.next(request):
+                yield event
+
+    advisors = [TriesAgain(0, order=50), FailsAtFirst(1), *loop(journal)]
+    run = paused(pays("x"), loop(journal))
+    assert call(ScriptedChatModel(["Done."]), TOOLS, advisors, run.resume({"x": Approve()})).text == "Done."
+    assert ran == ["pay x"]
+
+
+def test_no_other_goes_on_with_a_run_while_outer_advisors_are_at_work(journal: CallJournal) -> None:
+    request = paused(pays("x"), loop(journal)).resume({"x": Approve()})
+
+    class Slow(FailsAtFirst):
+        async def advise(self, request: ChatRequest, chain: AdvisorChain) -> AsyncIterator[ChatEvent]:
+            async for event in chain.next(request):
+                if isinstance(event, RunFinished):
+                    with pytest.raises(PausedRunError, match="being resumed already"):
+                        await AdvisorChain(ScriptedChatModel([]), loop(journal), TOOLS).call(again)
+                yield event
+
+    again = request
+    assert call(ScriptedChatModel(["Done."]), TOOLS, [Slow(0), *loop(journal)], request).text == "Done."

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 from toolsearch.advisors.base import Advisor, CallGate
 from toolsearch.advisors.encodable import encodable
+from toolsearch.advisors.held import HeldRun
+from toolsearch.advisors.paused import RESUMPTION, resumption_of
 from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, RoundFinished, RunFinished
 from toolsearch.checks import check_has, shown
 from toolsearch.exceptions import ChainError, DuplicateToolError
@@ -90,8 +92,30 @@ class AdvisorChain:
         if not finished:
             raise ChainError(f"{source} ended without a response; its last event must hold one.")
 
-    def _run(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
-        return self.next(replace(request, tools=unique_tools((*self.tools, *request.tools))))
+    async def _run(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
+        request = replace(request, tools=unique_tools((*self.tools, *request.tools)))
+        resumed = resumption_of(request)
+        if resumed is None:
+            async with closing(self.next(request)) as events:
+                async for event in events:
+                    yield event
+            return
+        held = HeldRun()
+        context = {**request.context, RESUMPTION: replace(resumed, held=held)}
+        last: list[ChatEvent] = []
+        try:
+            async with closing(self.next(replace(request, context=context))) as events:
+                async for event in events:
+                    if isinstance(event, RunFinished):
+                        last.append(event)
+                    else:
+                        yield event
+            # Until here any advisor may fail, and the run has to be there to be resumed again.
+            await held.end()
+        finally:
+            await held.leave()
+        for event in last:
+            yield event
 
     async def _ask(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
         unique_tools(request.tools)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from toolsearch.embedders.text import without_surrogates
-from toolsearch.messages import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from pydantic import BaseModel
 
-AnyMessage = TypeVar("AnyMessage", bound=SystemMessage | UserMessage | AssistantMessage | ToolMessage)
+from toolsearch.embedders.text import without_surrogates
+
+AnyMessage = TypeVar("AnyMessage", bound=BaseModel)
 
 
 def encodable(message: AnyMessage) -> AnyMessage:

@@ -10,6 +10,7 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolsearch.advisors.base import Approve, Deny, Edit, Wait, as_verdict
+from toolsearch.advisors.held import HeldRun
 from toolsearch.chat.base import ChatRequest, ToolChoice, Usage
 from toolsearch.checks import shown
 from toolsearch.exceptions import PausedRunError
@@ -138,11 +139,16 @@ class PausedRun(BaseModel):
 
 @dataclass(frozen=True)
 class Resumption:
-    """A paused run and the decisions on it, within the context of the request that resumes it."""
+    """A paused run and the decisions on it, within the context of the request that resumes it.
+
+    Attributes:
+        held: Where the loop leaves the run for the call of the chain to end; set by the chain.
+    """
 
     paused: PausedRun
     decisions: Mapping[str, Decision]
     take_over: bool = False
+    held: HeldRun | None = None
 
 
 def resumption_of(request: ChatRequest) -> Resumption | None:

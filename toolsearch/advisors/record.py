@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
@@ -13,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from toolsearch.advisors.journal import CallJournal
 from toolsearch.advisors.limits import LimitBreach
 from toolsearch.advisors.paused import Decision, Resumption, WaitingCall
-from toolsearch.chat.base import Usage
+from toolsearch.chat.base import ChatResponse, FinishReason, Usage
 from toolsearch.exceptions import PausedRunError
-from toolsearch.messages import AssistantMessage, ToolCall, ToolMessage
+from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
 
 _HELD = (
     "This run is being resumed already. Wait for that to end; if the process that did so is gone, resume it "
@@ -81,7 +82,48 @@ class OpenRound:
     noted: Mapping[str, NotedCall] = field(default_factory=dict)
 
 
+class NotedAnswer(BaseModel):
+    """What the loop has answered, for the advisors outside of it: a response and its metadata.
+
+    What only the inner advisors and the tools of that run knew is not in it, such as their exceptions.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    message: AssistantMessage
+    finish_reason: FinishReason
+    usage: Usage
+    model: str
+    messages: tuple[Message, ...]
+    rounds: int
+    tool_results: tuple[ToolMessage, ...] | None
+    limit: LimitBreach | None
+
+    @classmethod
+    def of(cls, response: ChatResponse) -> NotedAnswer:
+        known = response.metadata
+        return cls(
+            message=response.message,
+            finish_reason=response.finish_reason,
+            usage=response.usage,
+            model=response.model,
+            messages=known["messages"],
+            rounds=known["rounds"],
+            tool_results=known.get("tool_results"),
+            limit=known.get("limit"),
+        )
+
+    def response(self) -> ChatResponse:
+        metadata: dict[str, Any] = {"messages": self.messages, "rounds": self.rounds, "tool_failures": ()}
+        if self.tool_results is not None:
+            metadata["tool_results"] = self.tool_results
+        if self.limit is not None:
+            metadata["limit"] = self.limit
+        return ChatResponse(self.message, self.finish_reason, self.usage, self.model, metadata=metadata)
+
+
 _CALL = TypeAdapter(NotedCall)
+_ANSWER = "answer"
 
 
 class RunRecord:
@@ -93,6 +135,7 @@ class RunRecord:
         done: The rounds that came to their end before, in order.
         begun: What is noted of the one after them, of which not all calls have run.
         opened: That round, to go on with; None where the model has to be asked.
+        answer: Of the run, where the loop came to its end before and an advisor outside of it failed.
     """
 
     def __init__(
@@ -110,6 +153,8 @@ class RunRecord:
         prefix = self._call_name("")
         calls = (_CALL.validate_json(text) for name, text in notes.items() if name.startswith(prefix))
         self.opened = self._open(resumed, {each.call.id: each for each in calls})
+        text = notes.get(_ANSWER)
+        self.answer = None if text is None else NotedAnswer.model_validate_json(text).response()
 
     async def note_round(self, noted: NotedRound) -> None:
         """Notes the round that is going on; after one that is done the next begins.
@@ -123,6 +168,11 @@ class RunRecord:
     async def note_call(self, noted: NotedCall) -> None:
         """Notes a call of the round that is going on."""
         await self._note(self._call_name(noted.call.id), _CALL.dump_json(noted).decode())
+
+    async def note_answer(self, response: ChatResponse) -> None:
+        """Notes what the run has come to; a further pause comes about again from the notes on its round."""
+        if response.finish_reason != "paused":
+            await self._note(_ANSWER, NotedAnswer.of(response).model_dump_json())
 
     async def end(self) -> None:
         """Notes that the run came to its end or its next pause."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from toolsearch.advisors.base import TOOL_CALLING, CallGate, HistoryKeeper, tool_context
@@ -97,13 +98,32 @@ class ToolCallingAdvisor:
                 resume goes on with it, or has taken it over; or tools of calls that are to run are missing.
             Exception: of a tool, where the manager's policy rethrows it.
         """
-        async with (
-            record_of(self._journal, resumption_of(request)) as record,
-            closing(self._rounds(request, chain, record)) as events,
-        ):
+        resumed = resumption_of(request)
+        held = None if resumed is None else resumed.held
+        if held is not None:
+            await held.leave()
+        async with AsyncExitStack() as leaving:
+            record = await leaving.enter_async_context(record_of(self._journal, resumed))
+            async with closing(self._events(request, chain, record)) as events:
+                async for event in events:
+                    if record is not None and isinstance(event, RunFinished):
+                        if held is None:
+                            await record.end()
+                        else:
+                            held.hold(record, leaving.pop_all())
+                    yield event
+
+    async def _events(
+        self, request: ChatRequest, chain: AdvisorChain, record: RunRecord | None
+    ) -> AsyncIterator[ChatEvent]:
+        """Those of the rounds; of a run that came to its end before, its answer alone."""
+        if record is not None and record.answer is not None:
+            yield RunFinished(record.answer)
+            return
+        async with closing(self._rounds(request, chain, record)) as events:
             async for event in events:
                 if record is not None and isinstance(event, RunFinished):
-                    await record.end()
+                    await record.note_answer(event.response)
                 yield event
 
     async def _rounds(

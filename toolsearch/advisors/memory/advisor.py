@@ -95,13 +95,21 @@ class MemoryAdvisor:
         async with closing(chain.next(asked)) as events:
             async for event in events:
                 if isinstance(event, RunFinished):
-                    await self.keep((*new, *_added(event.response)), request.context)
+                    added = (*new, *_added(event.response))
+                    if resumption_of(request) is None or not await self._has(added, request.context):
+                        await self.keep(added, request.context)
                 yield event
 
     async def keep(self, messages: Sequence[Message], context: Mapping[str, Any]) -> None:
         """Appends `messages` to the conversation that `context` names."""
         if messages:
             await asyncio.to_thread(self._store.append, *self._session(context), messages)
+
+    async def _has(self, messages: Sequence[Message], context: Mapping[str, Any]) -> bool:
+        """Whether they are kept, one after the other: a run resumed anew may have come to its end before."""
+        kept = await asyncio.to_thread(self._store.messages, *self._session(context))
+        n, wanted = len(messages), tuple(messages)
+        return any(tuple(kept[at : at + n]) == wanted for at in range(len(kept) - n + 1))
 
     async def _remembered(self, context: Mapping[str, Any]) -> tuple[Message, ...]:
         session = self._session(context)
