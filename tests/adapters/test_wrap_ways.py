@@ -208,8 +208,20 @@ def in_namespace(searching: Any, tools: list[Any]) -> Any:
     return searching.responses.create(model="m", input="Hi.", tools=[namespace])
 
 
+def in_an_item(searching: Any, tools: list[Any]) -> Any:
+    item = {"type": "additional_tools", "role": "developer", "tools": tools}
+    message = {"role": "user", "content": "Hi."}
+    return searching.responses.create(model="m", input=[message, item], tools=tools[:1])
+
+
 ELSEWHERE: list[tuple[str, Callable[[Any, list[Any]], Any]]] = [
     ("openai_responses", in_namespace),
+    ("openai_responses", in_an_item),
+    ("openai_responses", lambda c, t: in_an_item(c.beta, t)),
+    (
+        "openai_responses",
+        lambda c, t: c.conversations.create(items=iter([{"type": "additional_tools", "tools": t}])),
+    ),
     ("openai_chat", lambda c, t: ask(c, extra_body={"session": {"tools": t}})),
     ("openai_chat", lambda c, t: ask(c, functions=[tool["function"] for tool in t])),
     ("openai_chat", lambda c, t: c.post("/elsewhere", cast_to=object, body={"tools": t})),
@@ -239,6 +251,15 @@ def test_tools_in_another_place_are_refused(form: str, call: Callable[[Any, list
     ):
         call(searching, definitions(form, TOOLS))
     assert provider.bodies == []
+
+
+def test_what_a_conversation_says_may_look_like_tools() -> None:
+    """Results of the provider's own search have definitions too, which it has seen."""
+    found = {"type": "tool_search_output", "tools": definitions("openai_responses", TOOLS)}
+    with searching_client(Answer("Hi."), form="openai_responses") as (provider, searching):
+        provider.refuses = False
+        searching.responses.create(model="m", input=[MAIL, found])
+    assert provider.bodies[0]["input"] == [MAIL, found]
 
 
 def test_few_tools_may_go_anywhere() -> None:

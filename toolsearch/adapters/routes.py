@@ -34,6 +34,7 @@ _ROUTES = {
 # What a conversation says may look like anything, and a choice only names tools.
 _NO_DEFINITIONS = frozenset({"messages", "input", "items", "content", "metadata", "tool_choice"})
 _TOOLS = frozenset({"tools", "functions"})
+_CONVERSATIONS = frozenset({"input", "items"})
 
 
 def route_of(method: str, url: str) -> Route | None:
@@ -53,13 +54,15 @@ def solid(body: Any) -> Any:
 
 
 def tools_within(body: Any) -> Iterator[JsonObject]:
-    """The definitions of tools that the caller runs, wherever a body has them; its conversation apart."""
+    """The definitions of tools that the caller runs, wherever a body has them; what is said in it apart."""
     if isinstance(body, Mapping):
         for key, value in body.items():
             if key in _TOOLS and isinstance(value, list):
                 yield from filter(_is_run_by_caller, map(plain, value))
             elif key not in _NO_DEFINITIONS:
                 yield from tools_within(value)
+            elif key in _CONVERSATIONS and isinstance(value, list):
+                yield from tools_within([item for item in map(plain, value) if _brings_tools(item)])
     elif isinstance(body, list):
         for item in body:
             yield from tools_within(item)
@@ -77,6 +80,11 @@ def namespaces(tools: Sequence[Any]) -> list[JsonObject]:
 def tokens_of(tools: Iterable[JsonObject]) -> int:
     """About what the definitions cost."""
     return sum(count_tokens(json.dumps(tool, ensure_ascii=False, default=repr)) for tool in tools)
+
+
+def _brings_tools(item: Any) -> bool:
+    """Whether an item of a conversation is there to give the model tools."""
+    return isinstance(item, dict) and item.get("type") == "additional_tools"
 
 
 def _is_run_by_caller(record: Any) -> bool:
