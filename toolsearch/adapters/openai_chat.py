@@ -204,7 +204,7 @@ class OpenAIChatChunks:
 def _message(answer: JsonObject) -> JsonObject:
     """The message of an answer; empty for one without, such as a server's report of an error."""
     match plain(answer):
-        case {"choices": [{"message": {**message}}, *_]}:
+        case {"choices": [{"message": dict(message)}, *_]}:
             return message
     return {}
 

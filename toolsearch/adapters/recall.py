@@ -103,8 +103,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     dump = getattr(value, "model_dump", None)
-    is_object = callable(dump) and not isinstance(value, type)
-    return plain(dump(mode="json", warnings=False)) if is_object else value
+    if callable(dump) and not isinstance(value, type):
+        return plain(dump(mode="json", warnings=False))
+    return value
 
 
 def _renamed(value: Any, taken: Collection[str]) -> Any:
