@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import anthropic
+import httpx2
 import openai
 import pydantic
 import pytest
@@ -15,7 +17,7 @@ import pytest
 from tests.adapters.callers import FORMS, Caller, client, wrapped
 from tests.adapters.serving import definitions, names_in, search_call, searches, served
 from tests.adapters.test_wrap import SEND, TOOLS, WEATHER, conversation
-from tests.adapters.ways import EVERY_WAY, RESOURCES, answer, resource_of
+from tests.adapters.ways import EVERY_WAY, RESOURCES, answer, now, resource_of
 from tests.fake_provider.answers import Answer
 from tests.fake_provider.provider import FakeProvider, Step
 from toolsearch.exceptions import UnsearchedToolsError
@@ -302,6 +304,37 @@ def test_a_helper_that_is_left_early_gives_its_connection_back(form: str) -> Non
                 if len(provider.bodies) == 2:
                     break
         assert [each.is_idle() or each.is_closed() for each in connections(searching)].count(False) == 0
+
+
+OF_A_CLOSED_STREAM = (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError)
+"""What the clients may raise where somebody reads on."""
+
+
+@SYNC
+@pytest.mark.parametrize("form", FORMS)
+def test_a_stream_that_was_closed_asks_for_nothing_more(form: str, is_async: bool) -> None:
+    """Though what had come by then, of which the rest is shown, was a whole search."""
+
+    async def ask(searching: Any) -> None:
+        stream = await now(resource_of(searching, RESOURCES[form]).create(**request(form), stream=True))
+        if is_async:
+            await anext(stream)
+            await stream.close()
+            with contextlib.suppress(*OF_A_CLOSED_STREAM):
+                async for chunk in stream:
+                    assert "tool_search" not in str(chunk)
+        else:
+            next(stream)
+            stream.close()
+            with contextlib.suppress(*OF_A_CLOSED_STREAM):
+                for chunk in stream:
+                    assert "tool_search" not in str(chunk)
+        await now(searching.close())
+
+    steps = (searches("send an email message", text="Let me look."), Answer("Hi."))
+    with served(*steps) as (provider, url):
+        asyncio.run(ask(wrapped(client(form, url, is_async=is_async))))
+    assert len(provider.bodies) == 1
 
 
 def connections(searching: Any) -> list[Any]:

@@ -86,6 +86,7 @@ class _Rounds:
 
     def __init__(self, first: Any, turn: Turn, following: Callable[[], Any]) -> None:
         self._round = first
+        self._is_closed = False
         self._chunks = self._shown(turn, following)
 
     @property
@@ -100,6 +101,7 @@ class _Rounds:
         return next(self._chunks)
 
     def close(self) -> None:
+        self._is_closed = True
         self._round.close()
 
     def _shown(self, turn: Turn, following: Callable[[], Any]) -> Iterator[Any]:
@@ -107,6 +109,8 @@ class _Rounds:
         while True:
             for chunk in self._round:
                 yield from chunks.show(chunk)
+            if self._is_closed:
+                return  # what there is of the answer may look like a whole one
             if turn.take(chunks.answer()):
                 yield from chunks.last()
                 return
@@ -119,6 +123,7 @@ class _AsyncRounds:
 
     def __init__(self, first: Any, turn: Turn, following: Callable[[], Any]) -> None:
         self._round = first
+        self._is_closed = False
         self._chunks = self._shown(turn, following)
 
     @property
@@ -134,10 +139,11 @@ class _AsyncRounds:
         return await anext(self._chunks)
 
     async def close(self) -> None:
+        self._is_closed = True
         await self._round.close()
 
     async def aclose(self) -> None:
-        await self._round.close()
+        await self.close()
 
     async def _shown(self, turn: Turn, following: Callable[[], Any]) -> AsyncIterator[Any]:
         chunks = turn.chunks()
@@ -145,6 +151,8 @@ class _AsyncRounds:
             async for chunk in self._round:
                 for shown in chunks.show(chunk):
                     yield shown
+            if self._is_closed:
+                return  # as above
             if await asyncio.to_thread(turn.take, chunks.answer()):
                 for shown in chunks.last():
                     yield shown
