@@ -271,6 +271,30 @@ def test_a_run_within_its_time_is_as_without_the_limit(streamed: bool) -> None:
     assert (response.text, response.usage, "limit" in response.metadata) == ("Fine.", usage, False)
 
 
+class StubbornModel(SlowModel):
+    """Catches its cancellation, and goes on or answers all the same."""
+
+    goes_on = False
+
+    async def _answer(self) -> None:
+        try:
+            await hang(self.clock)
+        except asyncio.CancelledError:
+            if self.goes_on:
+                self.clock.now_s += 2
+                await asyncio.Event().wait()
+
+
+@STREAMED
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_model_that_catches_its_cancellation_is_late_all_the_same(streamed: bool, goes_on: bool) -> None:
+    model = StubbornModel(["Too late."], Clock())
+    model.goes_on = goes_on
+    response = run(model, streamed=streamed)
+    assert (response.finish_reason, response.text) == ("limit", REACHED)
+    assert is_sound(response)
+
+
 def test_who_reads_a_stream_slowly_is_not_interrupted() -> None:
     """Its time passes for the run all the same, but what it does, in the same task, is left alone."""
     clock = Clock()

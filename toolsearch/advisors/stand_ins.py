@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import cast
 
 from toolsearch.advisors.chain import closing
 from toolsearch.chat.base import ChatEvent, ChatModel, ChatRequest, ChatResponse, RoundFinished
-from toolsearch.functions.running import TooLateError, within
+from toolsearch.functions.running import TooLateError, ended, settled, within
 from toolsearch.messages import AssistantMessage
 
 
@@ -65,20 +66,40 @@ class TimedModel(_StandIn):
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatEvent]:
         if not self.is_late:
-            async with closing(self._model.stream(request)) as events:
-                while not self.is_late:
-                    limit = asyncio.timeout_at(self._ends)
-                    try:
-                        async with limit:
-                            event = await anext(events, None)
-                    except TimeoutError:
-                        if not limit.expired():
-                            raise
-                        self.is_late = True
-                        continue
+            coming: asyncio.Queue[ChatEvent | BaseException | None] = asyncio.Queue(1)
+            # All in one task: a generator may hold what must be let go of in the task that took it.
+            reading = asyncio.create_task(settled(self._read(request, coming)))
+            try:
+                while asyncio.get_running_loop().time() < self._ends:
+                    event = await within(coming.get(), self._ends)
                     if event is None:
                         return
+                    if isinstance(event, BaseException):
+                        raise event
                     yield event
                     if isinstance(event, RoundFinished):
                         return
+                self.is_late = True
+            except TooLateError:
+                self.is_late = True
+            finally:
+                await ended(reading)
         yield RoundFinished(self._late)
+
+    async def _read(
+        self, request: ChatRequest, coming: asyncio.Queue[ChatEvent | BaseException | None]
+    ) -> None:
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        end: BaseException | None
+        try:
+            async with closing(self._model.stream(request)) as events:
+                async for event in events:
+                    # A model that caught its cancellation answers to nobody.
+                    if task.cancelling():
+                        return
+                    await coming.put(event)
+            end = None
+        except BaseException as exc:  # noqa: BLE001 - it is raised again where the events are read
+            end = exc
+        if not task.cancelling():
+            await coming.put(end)

@@ -67,17 +67,17 @@ async def within(work: Coroutine[Any, Any, T], ends: float) -> T:
     if ends == math.inf:
         return await work
     loop = asyncio.get_running_loop()
-    task = loop.create_task(_settled(work))
+    task = loop.create_task(settled(work))
     try:
         await asyncio.wait((task,), timeout=max(0.0, ends - loop.time()))
     except asyncio.CancelledError as cancelled:
-        raise await _ended(task) or cancelled from None
+        raise await ended(task) or cancelled from None
     if task.done():
         value, error = task.result()
         if error is not None:
             raise error
         return cast("T", value)
-    late, error = TooLateError(), await _ended(task)
+    late, error = TooLateError(), await ended(task)
     if isinstance(error, KeyboardInterrupt):
         raise error
     for note in getattr(error, "__notes__", ()):
@@ -85,15 +85,15 @@ async def within(work: Coroutine[Any, Any, T], ends: float) -> T:
     raise late from (None if isinstance(error, asyncio.CancelledError) else error)
 
 
-async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
-    # A task that raised SystemExit would end the event loop.
+async def settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    """The value of `work`, or what it raised: a task that raised SystemExit would end the event loop."""
     try:
         return await work, None
     except BaseException as exc:  # noqa: BLE001 - it is raised again where the work is awaited
         return None, exc
 
 
-async def _ended(task: asyncio.Task[tuple[Any, BaseException | None]]) -> BaseException | None:
+async def ended(task: asyncio.Task[tuple[Any, BaseException | None]]) -> BaseException | None:
     """What `task` raises once it is cancelled, if it does so at all and soon."""
     task.cancel()
     await asyncio.wait((task,), timeout=GRACE_S)
