@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -44,19 +45,27 @@ class RememberingEmbedder:
 
 
 class DocumentsRemembered:
-    """An embedder that asks another one for each document once, and for a query each time: for times."""
+    """An embedder that asks another one for each document once, and for a query each time: for times.
+
+    Attributes:
+        queries_cpu_ms: Processor time that all queries so far took.
+    """
 
     def __init__(self, inner: Embedder, path: Path = VECTORS) -> None:
         self._inner = inner
         self._documents = CachedEmbedder(inner, path)
         self.id = inner.id
         self.dim = inner.dim
+        self.queries_cpu_ms = 0.0
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         return self._documents.embed_documents(texts, progress=progress)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._inner.embed_queries(texts)
+        started = time.process_time()
+        vectors = self._inner.embed_queries(texts)
+        self.queries_cpu_ms += (time.process_time() - started) * 1000
+        return vectors
 
     def reads(self, text: str) -> float:
         return self._inner.reads(text)

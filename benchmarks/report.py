@@ -16,6 +16,7 @@ from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, REPOSITORY
 from benchmarks.markdown import cell, machine_line, prose, table
 from benchmarks.report_loop import loop_section
+from benchmarks.report_peers import peers_section
 from benchmarks.report_scale import scale_section
 from benchmarks.results import QUALITY, REFERENCE, RESULTS, read_results
 from toolsearch.tools import JsonObject
@@ -43,12 +44,21 @@ def main() -> int:
     """Write the report and its plots."""
     from benchmarks.plots import draw_all
     from benchmarks.plots_loop import draw_loop
+    from benchmarks.plots_peers import draw_peers
 
-    results, scale, loop = read_results(QUALITY), read_scale(RESULTS), read_loop(RESULTS)
+    results, scale, loop, peers = (
+        read_results(QUALITY),
+        read_scale(RESULTS),
+        read_loop(RESULTS),
+        read_peers(RESULTS),
+    )
     draw_all(_in_order(results), scale)
     if loop is not None:
         draw_loop(loop)
-    REPORT.write_text(render(results, scale, read_tables(RESULTS / "tables"), loop), encoding="utf-8")
+    if peers is not None:
+        draw_peers(peers)
+    tables = read_tables(RESULTS / "tables")
+    REPORT.write_text(render(results, scale, tables, loop, peers), encoding="utf-8")
     return 0
 
 
@@ -57,12 +67,15 @@ def render(
     scale: JsonObject | None,
     tables: Sequence[JsonObject] = (),
     loop: JsonObject | None = None,
+    peers: JsonObject | None = None,
 ) -> str:
     """The report as Markdown; the same results give the same text."""
     results = _in_order(results)
     parts: list[Sequence[str] | Iterator[str]] = [_introduction(results)]
     if results:
         parts += [_means(results), _sets(results), _demo(results), _bfcl(results)]
+    if peers is not None:
+        parts.append(peers_section(peers))
     parts += [_further(further) for further in tables]
     if scale is not None:
         parts.append(scale_section(scale))
@@ -87,6 +100,11 @@ def read_loop(folder: Path) -> JsonObject | None:
     return _read_if_there(folder / "loop.json")
 
 
+def read_peers(folder: Path) -> JsonObject | None:
+    """What benchmarks/peers left in `folder`; None if it was not run yet."""
+    return _read_if_there(folder / "peers.json")
+
+
 def _read_if_there(path: Path) -> JsonObject | None:
     if not path.exists():
         return None
@@ -106,7 +124,8 @@ def _introduction(results: Mapping[str, JsonObject]) -> Iterator[str]:
         "Written by `python -m benchmarks.report` from the JSON in `benchmarks/results/`. Quality: "
         "`python -m benchmarks.reproduce --data DIR`, which also compares with the scores that "
         "`benchmarks/conditions.yaml` expects. Time and memory: `python -m benchmarks.scale`. "
-        "Whole conversations: `python -m benchmarks.loop`."
+        "Other tool searches: `python -m benchmarks.peers run`. Whole conversations: "
+        "`python -m benchmarks.loop`."
     )
     yield from prose(
         "Measures are those of TREC. recall@k: share of a query's relevant tools in the first k; "

@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
             for name in options.peer or PEERS
         ),
     ]
-    found = result(entries, datasets, {dataset.name: len(dataset.queries) for dataset in whole})
+    asked = {dataset.name: sum(bool(query.gold) for query in dataset.queries) for dataset in whole}
+    found = result(entries, datasets, asked)
     if options.out or not (options.peer or options.set):
         write(found, options.out or PEERS_RESULT)
     return int(any(entry.about["status"] != "run" for entry in entries))

@@ -89,7 +89,7 @@ def run_ours(name: str, datasets: Iterable[Dataset], say: Say, *, vectors: Path 
     entry = Entry(about)
     for dataset in datasets:
         started = time.perf_counter()
-        retriever = Timed(make_named(name, dataset.catalog, kept))
+        retriever = Timed(make_named(name, dataset.catalog, kept), kept)
         ready_s = time.perf_counter() - started
         report = evaluate(retriever, dataset, k=K, depth=K, seed=SEED, retriever_id=name, strict=True)
         entry.reports[dataset.name] = report
@@ -132,7 +132,7 @@ def run_peer(
 
 
 def result(entries: Sequence[Entry], datasets: Sequence[Dataset], asked: Mapping[str, int]) -> JsonObject:
-    """What benchmarks/results/peers.json holds; `asked` has the number of queries before sampling."""
+    """What benchmarks/results/peers.json holds; `asked` has the number of queries with relevant tools."""
     reference = next((e.reports for e in entries if e.about["name"] == REFERENCE), None)
     return {
         "command": "python -m benchmarks.peers run",
@@ -186,12 +186,13 @@ def _figures(row: JsonObject) -> JsonObject:
 
 
 def _times(searches: Sequence[SearchTimes], ready_s: float) -> JsonObject:
-    # The first query is asked twice, once to warm up.
-    wall, cpu = zip(*((search.wall_ms, search.cpu_ms) for search in searches[1:]), strict=True)
+    counted = searches[1:]  # the first query is asked twice, once to warm up
+    wall_ms = [search.wall_ms for search in counted]
     return {
-        "query_cpu_ms_p50": _percentile(cpu, 50),
-        "query_ms_p50": _percentile(wall, 50),
-        "query_ms_p95": _percentile(wall, 95),
+        "own_cpu_ms_p50": _percentile([search.own_cpu_ms for search in counted], 50),
+        "embedding_cpu_ms_p50": _percentile([search.embedding_cpu_ms for search in counted], 50),
+        "query_ms_p50": _percentile(wall_ms, 50),
+        "query_ms_p95": _percentile(wall_ms, 95),
         "ready_s": round(ready_s, 2),
     }
 

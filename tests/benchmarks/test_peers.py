@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 
 from benchmarks.data import REPOSITORY
+from benchmarks.embedding import DocumentsRemembered
 from benchmarks.peers import comparison
+from benchmarks.peers.__main__ import main
 from benchmarks.peers.comparison import (
     MEASURES,
+    PEERS_RESULT,
     result,
     run_ours,
     run_peer,
@@ -34,6 +37,7 @@ from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.evaluation.datasets import BenchQuery, Dataset, make_dataset
 from toolsearch.exceptions import EvaluationError, SearchRequestError
 from toolsearch.retrieval.base import SearchRequest
+from toolsearch.testing import HashingEmbedder
 from toolsearch.tools import JsonObject, Tool
 
 FAKE = [sys.executable, "-m", "benchmarks.peers.worker", "tests.benchmarks.fake_peer", "pytest"]
@@ -79,7 +83,7 @@ def test_a_worker_ranks_a_catalog_and_tells_its_times_and_versions(worker: PeerP
     assert retriever.search(ask("today")).names == ("mail__read", "pay")
     assert retriever.search(ask("nothing else")).names == ()
     assert len(retriever.times) == 3
-    assert all(times.wall_ms >= 0 and times.cpu_ms >= 0 for times in retriever.times)
+    assert all(times.wall_ms >= 0 and times.own_cpu_ms >= 0 for times in retriever.times)
     assert retriever.ready_s >= 0
     assert worker.versions == {
         "python": ".".join(map(str, sys.version_info[:3])),
@@ -232,6 +236,7 @@ def test_a_result_has_scores_intervals_differences_times_and_what_was_run(
     assert peer["versions"]["pytest"] == pytest.__version__
     assert peer["embedder"] == ours["embedder"] == Axes.id
     assert bm25["embedder"] is None
+    assert bm25["datasets"]["demo"]["embedding_cpu_ms_p50"] == 0.0
     assert peer["datasets"]["demo"]["query_ms_p95"] >= peer["datasets"]["demo"]["query_ms_p50"] >= 0
     assert found["sets"]["bench/one"]["of"] == 20
     assert found["sets"]["bench/one"]["queries"] == 2
@@ -298,6 +303,26 @@ def test_peers_are_never_given_another_encoder_than_plain_minilm(
         run_peer("fake", datasets, start, lambda line: None, vectors=as_fake)
 
 
+def test_documents_are_embedded_once_and_queries_each_time(tmp_path: Path) -> None:
+    inner = HashingEmbedder()
+    for _ in range(2):
+        embedder = DocumentsRemembered(inner, tmp_path / "vectors.sqlite")
+        embedder.embed_documents(["one", "two"])
+        embedder.embed_queries(["one"])
+    assert sorted(inner.embedded) == ["one", "two"]
+    assert inner.query_calls == [("one",), ("one",)]
+    assert embedder.queries_cpu_ms > 0
+
+
+def test_a_run_without_any_data_set_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    assert main(["run", "--set", "bench/none", "--data", str(tmp_path), "--out", str(out)]) == 2
+    assert "bench/none cannot be read here" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_an_environment_is_installed_once_and_again_for_other_requirements(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -362,3 +387,15 @@ def test_every_peer_has_a_module_and_is_pinned() -> None:
         module = REPOSITORY.joinpath(*peer.module.split(".")).with_suffix(".py")
         assert module.exists()
         assert "==" in peer.requirements[0]
+
+
+def test_the_committed_result_has_every_peer_and_plain_minilm() -> None:
+    committed = json.loads(PEERS_RESULT.read_text(encoding="utf-8"))
+    rows = {row["name"]: row for row in committed["retrievers"]}
+    assert rows.keys() == {*comparison.OURS, *PEERS}
+    for name, peer in PEERS.items():
+        if rows[name]["status"] == "run":
+            assert rows[name]["datasets"].keys() == committed["sets"].keys()
+            assert rows[name]["versions"][peer.package] == peer.requirements[0].partition("==")[2]
+            assert bool(rows[name]["embedder"]) == peer.embeds
+            assert str(rows[name]["embedder"] or "minilm-l6-int8@").startswith("minilm-l6-int8@")

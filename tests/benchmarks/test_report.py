@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.data import BENCH_PREFIX
 from benchmarks.plots import draw_all
-from benchmarks.report import REPORT, read_loop, read_scale, read_tables, render
+from benchmarks.report import REPORT, read_loop, read_peers, read_scale, read_tables, render
 from benchmarks.results import QUALITY, RESULTS, condition_result, read_results, write_result
 from benchmarks.scale import ENVIRONMENTS, scale_records
 from toolsearch.catalog import Catalog
@@ -110,7 +110,11 @@ def test_the_same_results_draw_the_same_plots(results: dict[str, JsonObject], tm
 
 def test_the_committed_report_is_that_of_the_committed_results() -> None:
     rendered = render(
-        read_results(QUALITY), read_scale(RESULTS), read_tables(RESULTS / "tables"), read_loop(RESULTS)
+        read_results(QUALITY),
+        read_scale(RESULTS),
+        read_tables(RESULTS / "tables"),
+        read_loop(RESULTS),
+        read_peers(RESULTS),
     )
     assert REPORT.read_text(encoding="utf-8") == rendered
 
