@@ -1,10 +1,11 @@
 """What the encoder is trained on, and what it is kept from."""
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("torch", reason="needs the extra tune")
 
 from benchmarks import train_encoder
 from tests.tuning.tiny import build_tiny_model
@@ -62,7 +63,6 @@ def test_a_set_that_is_left_out_takes_its_tools_along(data: Path) -> None:
     assert [tool.name for tool in told.tools] == ["invoice"]
 
 
-@pytest.mark.skipif(find_spec("torch") is None or find_spec("onnx") is None, reason="needs the extra tune")
 def test_the_command_writes_an_encoder(data: Path, tmp_path: Path) -> None:
     base, out = tmp_path / "base", tmp_path / "out"
     base.mkdir()
