@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from benchmarks.results import REFERENCE
 from toolsearch.tools import JsonObject
 
 
@@ -34,3 +35,15 @@ def machine_line(machine: JsonObject) -> str:
     units = ", ".join(machine["vector_units"]) or "no AVX"
     memory = "" if machine["memory_gb"] is None else f", {machine['memory_gb']} GB"
     return f"{machine['cpu']}, {machine['usable_cores']} cores ({units}){memory}"
+
+
+def bounded(row: JsonObject, measure: str) -> str:
+    """A measure of a row of results with its interval: ``0.773 [0.760, 0.786]``."""
+    low, high = row["ci95"][measure]
+    return f"{row[measure]:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def difference(row: JsonObject) -> str:
+    """NDCG@10 of the reference minus that of a row over the sets, with interval; empty if not compared."""
+    compared = row.get(f"{REFERENCE}_minus_this", {}).get("over_sets", {}).get("ndcg@10")
+    return "" if compared is None else "{:+.3f} [{:+.3f}, {:+.3f}]".format(*compared)

@@ -6,17 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-from benchmarks.data import BENCH_PREFIX, REPOSITORY
+from benchmarks.data import BENCH_PREFIX
+from benchmarks.figures import IMAGES, half_framed, plt, save
 from benchmarks.results import REFERENCE
 from toolsearch.tools import JsonObject
-
-mpl.use("Agg")
-
-from matplotlib import pyplot as plt
-
-IMAGES = REPOSITORY / "docs" / "images"
 
 _ACCENT, _PLAIN, _GREY = "#1f5fa8", "#c2703d", "#8a8f98"
 _COMPARED = {REFERENCE: _ACCENT, "plain-rrf": "#7a4f9e", "plain-dense": _PLAIN, "plain-bm25": _GREY}
@@ -26,14 +19,13 @@ def draw_all(
     results: Mapping[str, JsonObject], scale: JsonObject | None, folder: Path = IMAGES
 ) -> list[Path]:
     """Draw what the results allow; the files written."""
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     over_sets = {name: result["over_sets"] for name, result in results.items() if result["over_sets"]}
     if over_sets:
-        written.append(_save(draw_quality(over_sets), folder / "quality.png"))
-        written.append(_save(draw_sets(results), folder / "sets.png"))
+        written.append(save(draw_quality(over_sets), folder / "quality.png"))
+        written.append(save(draw_sets(results), folder / "sets.png"))
     if scale is not None:
-        written.append(_save(draw_scale(scale), folder / "scale.png"))
+        written.append(save(draw_scale(scale), folder / "scale.png"))
     return written
 
 
@@ -51,7 +43,7 @@ def draw_quality(over_sets: Mapping[str, JsonObject]) -> Any:
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("NDCG@10, mean over sets, 95 % interval")
     axes.margins(x=0.12)
-    return _plain(figure)
+    return half_framed(figure)
 
 
 def draw_sets(results: Mapping[str, JsonObject]) -> Any:
@@ -72,7 +64,7 @@ def draw_sets(results: Mapping[str, JsonObject]) -> Any:
     axes.set_xlabel("NDCG@10")
     axes.grid(axis="y", color="#e3e5e8")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.12), ncols=len(shown), frameon=False)
-    return _plain(figure)
+    return half_framed(figure)
 
 
 def draw_scale(scale: JsonObject) -> Any:
@@ -101,17 +93,4 @@ def draw_scale(scale: JsonObject) -> Any:
         axes.set_ylim(bottom=0)
         axes.set_xlabel("tools")
         axes.legend(frameon=False)
-    return _plain(figure)
-
-
-def _plain(figure: Any) -> Any:
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure
-
-
-def _save(figure: Any, path: Path) -> Path:
-    # Without the version in it, the same results give the same file.
-    figure.savefig(path, dpi=120, metadata={"Software": None})
-    plt.close(figure)
-    return path
+    return half_framed(figure)

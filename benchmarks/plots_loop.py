@@ -5,15 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-from benchmarks.plots import IMAGES
+from benchmarks.figures import IMAGES, half_framed, plt, save
 from benchmarks.report_loop import HEADLINE
 from toolsearch.tools import JsonObject
-
-mpl.use("Agg")
-
-from matplotlib import pyplot as plt
 
 _COLORS = {
     "send-all": "#8a8f98",
@@ -27,10 +21,9 @@ _PARTS = {"definitions": "#1f5fa8", "search": "#c2703d", "the rest": "#c9ccd1"}
 
 def draw_loop(loop: JsonObject, folder: Path = IMAGES) -> list[Path]:
     """Draw both plots into `folder`; the files written."""
-    folder.mkdir(parents=True, exist_ok=True)
     return [
-        _save(draw_arms(loop), folder / "loop.png"),
-        _save(draw_break_even(loop["break_even"]), folder / "break-even.png"),
+        save(draw_arms(loop), folder / "loop.png"),
+        save(draw_break_even(loop["break_even"]), folder / "break-even.png"),
     ]
 
 
@@ -60,7 +53,7 @@ def draw_arms(loop: JsonObject) -> Any:
         f"tokens a request, all rounds (all tools sent: {rows['send-all']['per_task']['tokens']:,.0f})"
     )
     axes.legend(frameon=False, loc="upper right", title="tokens of")
-    return _plain(figure)
+    return half_framed(figure)
 
 
 def draw_break_even(found: JsonObject) -> Any:
@@ -87,17 +80,4 @@ def draw_break_even(found: JsonObject) -> Any:
         axes.set_title(title, fontsize=10)
     both[0].set_ylabel("tokens a request")
     both[0].legend(frameon=False, loc="upper left")
-    return _plain(figure)
-
-
-def _plain(figure: Any) -> Any:
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure
-
-
-def _save(figure: Any, path: Path) -> Path:
-    # Without the version in it, the same results give the same file.
-    figure.savefig(path, dpi=120, metadata={"Software": None})
-    plt.close(figure)
-    return path
+    return half_framed(figure)

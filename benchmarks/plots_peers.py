@@ -5,17 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
 from benchmarks.data import BENCH_PREFIX
-from benchmarks.plots import IMAGES
+from benchmarks.figures import IMAGES, half_framed, plt, save
 from benchmarks.report_peers import order_of_sets, title_of
 from benchmarks.results import REFERENCE
 from toolsearch.tools import JsonObject
-
-mpl.use("Agg")
-
-from matplotlib import pyplot as plt
 
 _ACCENT, _OURS, _PEER = "#1f5fa8", "#8fb3dc", "#c2703d"
 _COLUMNS = 4
@@ -48,12 +42,7 @@ def draw_peers(peers: JsonObject, folder: Path = IMAGES) -> Path | None:
     grid[0, 0].invert_yaxis()
     grid[0, 0].set_xlim(0, 1)
     figure.supxlabel("NDCG@10, 95 % interval", fontsize=9)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "peers.png"
-    # Without the version in it, the same results give the same file.
-    figure.savefig(path, dpi=110, metadata={"Software": None})
-    plt.close(figure)
-    return path
+    return save(half_framed(figure), folder / "peers.png", dpi=110)
 
 
 def _bars(axes: Any, rows: list[JsonObject], figures: list[JsonObject]) -> None:
@@ -62,7 +51,6 @@ def _bars(axes: Any, rows: list[JsonObject], figures: list[JsonObject]) -> None:
         color = _ACCENT if row["name"] == REFERENCE else _OURS if row["ours"] else _PEER
         axes.barh(y, figure["ndcg@10"], color=color, height=0.7)
         axes.plot([low, high], [y, y], color="#333", linewidth=1)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, REPOSITORY
-from benchmarks.markdown import cell, machine_line, prose, table
+from benchmarks.markdown import bounded, cell, difference, machine_line, prose, table
 from benchmarks.report_loop import loop_section
 from benchmarks.report_peers import peers_section
 from benchmarks.report_scale import scale_section
@@ -152,8 +152,8 @@ def _means(results: Mapping[str, JsonObject]) -> Iterator[str]:
         (
             [
                 f"**{name}**" if name == REFERENCE else name,
-                *(_bounded(row, m) if m == "ndcg@10" else f"{row[m]:.3f}" for m in MEANS),
-                _difference(results[name]),
+                *(bounded(row, m) if m == "ndcg@10" else f"{row[m]:.3f}" for m in MEANS),
+                difference(results[name]),
             ]
             for name, row in rows.items()
         ),
@@ -264,7 +264,7 @@ def _bfcl(results: Mapping[str, JsonObject]) -> Iterator[str]:
                 name,
                 f"{row['recall@5']:.3f}",
                 f"{row['completeness@10']:.3f}",
-                _bounded(row, "ndcg@10"),
+                bounded(row, "ndcg@10"),
                 f"{row['near']['ndcg@10']:.3f}",
             ]
             for name, row in rows.items()
@@ -317,16 +317,6 @@ def _row(
     for value in values:
         text = "" if value is None else f"{value:.3f}"
         yield f"**{text}**" if value == best else text
-
-
-def _bounded(row: JsonObject, measure: str) -> str:
-    low, high = row["ci95"][measure]
-    return f"{row[measure]:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def _difference(result: JsonObject) -> str:
-    compared = result.get(f"{REFERENCE}_minus_this", {}).get("over_sets", {}).get("ndcg@10")
-    return "" if compared is None else "{:+.3f} [{:+.3f}, {:+.3f}]".format(*compared)
 
 
 if __name__ == "__main__":

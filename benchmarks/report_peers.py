@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from benchmarks.data import BENCH_PREFIX
-from benchmarks.markdown import machine_line, prose, table
+from benchmarks.markdown import bounded, difference, machine_line, prose, table
 from benchmarks.results import REFERENCE
 from toolsearch.tools import JsonObject
 
@@ -73,9 +74,9 @@ def _means(peers: JsonObject, run: Sequence[JsonObject]) -> Iterator[str]:
         (
             [
                 f"**{title_of(row)}**" if row["name"] == REFERENCE else title_of(row),
-                *(_bounded(row["over_sets"], measure) for measure in TITLES),
-                _difference(row),
-                f"{_median([d['own_cpu_ms_p50'] for d in row['datasets'].values()]):.1f}",
+                *(bounded(row["over_sets"], measure) for measure in TITLES),
+                difference(row),
+                f"{median([d['own_cpu_ms_p50'] for d in row['datasets'].values()]):.1f}",
                 f"{row['datasets'][largest]['own_cpu_ms_p50']:.1f}",
             ]
             for row in rows
@@ -144,23 +145,7 @@ def _usage(rows: Sequence[JsonObject]) -> Iterator[str]:
     yield ""
 
 
-def _bounded(row: JsonObject, measure: str) -> str:
-    low, high = row["ci95"][measure]
-    return f"{row[measure]:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def _difference(row: JsonObject) -> str:
-    compared = row.get(f"{REFERENCE}_minus_this", {}).get("over_sets", {}).get("ndcg@10")
-    return "" if compared is None else "{:+.3f} [{:+.3f}, {:+.3f}]".format(*compared)
-
-
 def _embedding_ms(run: Sequence[JsonObject]) -> float:
     """The median over the sets and all retrievers that embed queries; 0 without any."""
     medians = [d["embedding_cpu_ms_p50"] for row in run if row["embedder"] for d in row["datasets"].values()]
-    return _median(medians) if medians else 0.0
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    return median(medians) if medians else 0.0

@@ -23,7 +23,7 @@ from toolsearch.tuning.negatives import mine_negatives
 from toolsearch.tuning.pairs import Example, PairSource, dataset_source, mix
 from toolsearch.tuning.settings import TuneSettings
 from toolsearch.tuning.training import StepReport
-from toolsearch.tuning.tune import tune
+from toolsearch.tuning.tune import QUERY_SHARE, tune
 
 QUERIED = (
     "acebench",
@@ -55,7 +55,6 @@ TOLD = (
 """Catalogs without queries: the parts of a tool are trained on."""
 
 NEVER = ("demo", "bfcl", "bench/livemcpbench")
-QUERY_SHARE = 0.75
 MOST_QUERIES = 4000
 
 
