@@ -24,6 +24,12 @@ def shown(value: object) -> str:
     return f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}"
 
 
+def brief(value: object) -> str:
+    """The repr of `value`, cut to 60 characters."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
 def check_choice(name: str, value: object, choices: Any) -> None:
     """Does nothing where `value` is one of `choices`, a `Literal` or a collection of texts.
 

@@ -19,6 +19,9 @@ from toolsearch.tools import JsonObject, ToolContext
 
 _CONFIG = ConfigDict(extra="forbid", protected_namespaces=())
 
+_NO_SCHEMA = (PydanticUserError, TypeError, ValueError, NotImplementedError)
+"""What pydantic raises for types of which it makes no schema."""
+
 
 class Parameters:
     """The parameters of a function; read when they are first needed, since a type may be defined later."""
@@ -130,7 +133,7 @@ def _read(
     except PydanticUndefinedAnnotation as exc:
         culprit = _culprit(keyed, fields, scope)
         raise UnresolvedTypeError(tool, culprit, exc.name or str(exc)) from None
-    except (PydanticUserError, TypeError, ValueError, NotImplementedError) as exc:
+    except _NO_SCHEMA as exc:
         cause = getattr(exc, "message", str(exc)).partition(". ")[0].partition("\n")[0]
         reason = f"no schema can describe it: {cause}. Annotate it with a type that JSON has."
         raise ParameterError(tool, _culprit(keyed, fields, scope), reason) from exc
@@ -178,6 +181,6 @@ def _culprit(
     for key, field in fields.items():
         try:
             input_schema_of(_model({key: field}, scope))
-        except (PydanticUserError, PydanticUndefinedAnnotation, TypeError, ValueError, NotImplementedError):
+        except (PydanticUndefinedAnnotation, *_NO_SCHEMA):
             return parameters[key].name
     return ""

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from toolsearch.checks import brief
 from toolsearch.tools import JsonObject
 
 _MOST = 8
-_SHOWN = 60
 
 
 def problems_of(error: ValidationError, arguments: JsonObject, known: Sequence[str]) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def _sentence(problem: Any, arguments: JsonObject, known: Sequence[str]) -> str:
             return f"{path!r} is unknown."
         taken = f"it takes {', '.join(map(repr, known))}" if known else "it takes none"
         return f"{path!r} is not an argument of this tool; {taken}."
-    return f"{path!r}: {problem['msg']}, got {_shown(problem['input'])}." if path else f"{problem['msg']}."
+    return f"{path!r}: {problem['msg']}, got {brief(problem['input'])}." if path else f"{problem['msg']}."
 
 
 def _path(steps: Sequence[int | str], arguments: JsonObject, *, ends_missing: bool) -> str:
@@ -47,8 +47,3 @@ def _path(steps: Sequence[int | str], arguments: JsonObject, *, ends_missing: bo
             continue
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
     return path
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

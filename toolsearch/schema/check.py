@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from toolsearch.checks import brief
 from toolsearch.exceptions import SchemaError
 from toolsearch.schema.drafts import modernised
 from toolsearch.schema.keywords import (
@@ -62,7 +63,7 @@ def check_schema(tool_name: str, schema: Any) -> CheckedSchema:
     if schema == []:
         return CheckedSchema(empty_schema(), ("$: an empty list is read as no arguments",))
     if not isinstance(schema, dict):
-        raise SchemaError(tool_name, f"its input schema must be a JSON object, not {_shown(schema)}.")
+        raise SchemaError(tool_name, f"its input schema must be a JSON object, not {brief(schema)}.")
     if "$schema" in schema:
         schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
     if schema.get("type") == "object" and is_plain(schema):
@@ -184,8 +185,3 @@ def _meta_validator() -> Validator:
 
     # What other formats are asserted depends on which packages happen to be installed.
     return Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=FormatChecker(["regex"]))
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
