@@ -54,7 +54,7 @@ TOLD = (
 )
 """Catalogs without queries: the parts of a tool are trained on."""
 
-NEVER = ("demo", "bfcl", "bench/livemcpbench")
+NEVER = ("demo", "bfcl", "bench/bfcl", "bench/livemcpbench")
 MOST_QUERIES = 4000
 
 
