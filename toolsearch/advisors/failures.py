@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from toolsearch.advisors.secret_shapes import redacted
 from toolsearch.exceptions import ToolCallError
+from toolsearch.http.secret_shapes import redacted
 from toolsearch.messages import ToolCall, ToolResult
 
 _MAX_MESSAGE = 500

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from toolsearch.advisors import secret_shapes
-from toolsearch.advisors.secret_shapes import redacted
+from toolsearch.http import secret_shapes
+from toolsearch.http.secret_shapes import redacted
 
 
 @pytest.mark.parametrize(

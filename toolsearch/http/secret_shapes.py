@@ -1,4 +1,4 @@
-"""Texts of errors without what looks like a secret."""
+"""Texts without what looks like a secret."""
 
 from __future__ import annotations
 
