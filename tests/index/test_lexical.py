@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
-from toolsearch.index.lexical import FIELDS, PAIR_WEIGHT, LexicalIndex, lexical_fields
+from toolsearch.index import bm25
+from toolsearch.index.bm25 import PAIR_WEIGHT
+from toolsearch.index.lexical import FIELDS, LexicalIndex, lexical_fields
 from toolsearch.index.text import is_word, tokenize
 from toolsearch.tools import Tool
 
@@ -98,6 +100,56 @@ def test_scores_are_bm25_over_weighted_fields(seed: int, k1: float, b: float) ->
         " ".join(WORDS),
     ):
         np.testing.assert_allclose(index.scores(query).raw, slow_scores(tools, query, k1, b), rtol=1e-5)
+
+
+QUERIES = (
+    "alpha",
+    "kilo 17",
+    "bravo charlie bravo lima",
+    "papa zulu 300 301 302",
+    "法令を golf",
+    " ".join(WORDS),
+)
+
+
+@pytest.mark.parametrize("k", [1, 7, 60, 5000])
+@pytest.mark.parametrize("share", [None, 0.0, 0.01, 0.5, 1.0])
+@pytest.mark.parametrize("pool", [1, 4096])
+def test_the_best_rows_are_those_of_all_scores(
+    k: int, share: float | None, pool: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rare words, which let most rows be passed over, and common ones, which do not."""
+    monkeypatch.setattr(bm25, "_POOL", pool)
+    monkeypatch.setattr(bm25, "_FEW", 5)
+    index = LexicalIndex.build(random_tools(800, seed=1))
+    allowed = None if share is None else np.random.default_rng(3).random(800) < share
+    for query in QUERIES:
+        raw = index.scores(query).raw
+        weighed = index.weigh(query)
+        ranked = np.sort(raw[(raw > 0) if allowed is None else (raw > 0) & allowed])[::-1]
+        least = ranked[min(k, len(ranked)) - 1] if len(ranked) else np.inf
+        expected = np.flatnonzero((raw >= least) & (True if allowed is None else allowed))
+        assert weighed.best(k, allowed).tolist() == expected.tolist()
+
+
+def test_rows_alone_score_as_among_all() -> None:
+    index = LexicalIndex.build(random_tools(300, seed=2))
+    rows = np.array([0, 3, 4, 150, 299])
+    for query in (*QUERIES, "", "unheard"):
+        scores, weighed = index.scores(query), index.weigh(query)
+        assert weighed.of(rows).tobytes() == scores.raw[rows].tobytes()
+        assert weighed.of(rows[:0]).shape == (0,)
+        assert weighed.ceiling == scores.ceiling
+
+
+def test_a_row_that_no_rare_word_would_bring_up_is_not_passed_over() -> None:
+    """Common words together may outweigh a rare one in a long text."""
+    long = "rare " + " ".join(f"filler{i}" for i in range(150))
+    tools = [tool(f"t{i}", long) for i in range(90)]
+    tools += [tool(f"u{i}", "alpha bravo charlie") for i in range(100)]
+    tools += [tool("alpha_bravo_charlie")]
+    weighed = LexicalIndex.build(tools).weigh("rare alpha bravo charlie")
+    assert weighed.best(1).tolist() == [190]
 
 
 def test_the_ceiling_is_the_idf_of_all_tokens_those_that_no_tool_holds_included() -> None:

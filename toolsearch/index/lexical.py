@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
+from toolsearch.index.bm25 import Bm25, Term
 from toolsearch.index.postings import Floats, Postings, collect, term
 from toolsearch.index.text import is_word, tokenize
 from toolsearch.schema import parameter_fields
@@ -21,9 +22,6 @@ from toolsearch.tools import Tool
 
 K1 = 1.5
 B = 0.75
-
-PAIR_WEIGHT = 0.5
-"""What two words in a row add, as a share of what a word of the same rarity would."""
 
 LEXICON_VERSION = 1
 """Raised whenever the tokens, fields or weights of a tool change; part of what is written."""
@@ -85,6 +83,31 @@ def lexical_fields(tool: Tool) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
+class LexicalQuery:
+    """A query against one index: scored where it is asked for, not in every row.
+
+    Attributes:
+        terms: Those that some tool holds, tokens before pairs.
+        ceiling: As of `LexicalScores`.
+    """
+
+    bm25: Bm25
+    terms: tuple[Term, ...]
+    ceiling: float
+
+    def best(self, k: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """The rows of the `k` best scores above 0 and all that tie with the last of them, ascending.
+
+        `allowed` (n,) says which rows count.
+        """
+        return self.bm25.best(self.terms, k, allowed)
+
+    def of(self, rows: NDArray[np.int64]) -> Floats:
+        """(m,) float32 BM25 scores of `rows`, which ascend; those that `LexicalIndex.scores` gives."""
+        return self.bm25.of_rows(self.terms, rows)
+
+
+@dataclass(frozen=True)
 class LexicalScores:
     """What BM25 says of every row for one query.
 
@@ -120,11 +143,7 @@ class LexicalIndex:
         self.k1 = k1
         self.b = b
         self._postings = postings
-        n, frequencies = len(postings), postings.frequencies
-        self._idf = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5))
-        self._idf[postings.is_pair] *= PAIR_WEIGHT
-        self._absent_idf = float(np.log(1 + (n + 0.5) / 0.5))
-        self._sum = _summation(postings, self._idf, k1, b)
+        self._bm25 = Bm25(postings, k1=k1, b=b)
 
     @classmethod
     def build(cls, tools: Sequence[Tool], *, k1: float = K1, b: float = B) -> LexicalIndex:
@@ -134,14 +153,18 @@ class LexicalIndex:
     def __len__(self) -> int:
         return len(self._postings)
 
-    def scores(self, query: str) -> LexicalScores:
-        """BM25 of every row; all 0 for a query without tokens. A token that is repeated counts once."""
+    def weigh(self, query: str) -> LexicalQuery:
+        """The terms of `query`, ready to be scored. A token that is repeated counts once."""
         tokens = tokenize(query)
         singles, pairs = self._postings.find(tokens)
-        terms = np.concatenate([singles, pairs])
-        ceiling = self._idf[terms].sum() + (len(set(tokens)) - len(singles)) * self._absent_idf
-        raw = self._sum(terms) if terms.size else np.zeros(len(self), dtype=np.float32)
-        return LexicalScores(raw, float(ceiling))
+        terms = [*self._bm25.terms(singles), *self._bm25.terms(pairs, pairs=True)]
+        absent = (len(set(tokens)) - len(singles)) * self._bm25.absent_idf
+        return LexicalQuery(self._bm25, tuple(terms), sum(term.idf for term in terms) + absent)
+
+    def scores(self, query: str) -> LexicalScores:
+        """BM25 of every row; all 0 for a query without tokens."""
+        weighed = self.weigh(query)
+        return LexicalScores(self._bm25.of_all(weighed.terms), weighed.ceiling)
 
     def updated(self, source_rows: NDArray[np.integer[Any]], new_tools: Sequence[Tool]) -> LexicalIndex:
         """An index whose row i is old row ``source_rows[i]``, or the next of `new_tools` where that is -1.
@@ -252,26 +275,3 @@ def _count(tools: Sequence[Tool]) -> Postings:
         np.array(counts, dtype=np.float32),
         lengths,
     )
-
-
-def _summation(
-    postings: Postings, idf: NDArray[np.float64], k1: float, b: float
-) -> Callable[[NDArray[np.int32]], Floats]:
-    """A function from positions of terms to the sum of their BM25 weights in each row."""
-    import bm25s
-
-    mean = float(postings.lengths.mean(dtype=np.float64)) if len(postings) else 0.0
-    norms = k1 * (1 - b + b * postings.lengths.astype(np.float64) / (mean or 1.0))
-    weights = (
-        np.repeat(idf, postings.frequencies) * postings.counts / (postings.counts + norms[postings.rows])
-    )
-    engine = bm25s.BM25(k1=k1, b=b, method="lucene", backend="numpy")
-    engine.nonoccurrence_array = None
-    engine.scores = {
-        "data": weights.astype(np.float32),
-        "indices": postings.rows,
-        "indptr": postings.starts,
-        "num_docs": len(postings),
-    }
-    sums: Callable[[NDArray[np.int32]], Floats] = engine.get_scores_from_ids
-    return sums

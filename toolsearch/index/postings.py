@@ -52,6 +52,15 @@ class Postings:
         """(t,) which terms are two tokens in a row."""
         return np.asarray(self.terms & _SECOND, dtype=bool)
 
+    def frequency(self, position: int) -> int:
+        """How many rows hold the term at `position`."""
+        return int(self.starts[position + 1] - self.starts[position])
+
+    def slice(self, position: int) -> tuple[Ints, Floats]:
+        """The rows, ascending, that hold the term at `position`, and its counts there; not copied."""
+        postings = slice(int(self.starts[position]), int(self.starts[position + 1]))
+        return self.rows[postings], self.counts[postings]
+
     def find(self, tokens: Sequence[str]) -> tuple[Ints, Ints]:
         """Positions, ascending, of the terms that are one of `tokens`, and of those that are two in a row."""
         ids = [self._ids.get(token, -1) for token in tokens]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors
+from toolsearch.index.lexical import LexicalQuery
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import Channels
 from toolsearch.retrieval.lift import StepScores, lifted
@@ -129,11 +130,11 @@ def rank(
 
 @dataclass(frozen=True)
 class _Found:
-    """What the channels say to one wording: `lexical` (n,) of every row, `names` the confidence by row."""
+    """What the channels say to one wording: `names` the confidence by row, `lexical` None where left out."""
 
     rows: Rows
     names: dict[int, float]
-    lexical: NDArray[np.float32]
+    lexical: LexicalQuery | None
 
 
 def _put_forward(
@@ -157,9 +158,10 @@ def _put_forward(
         if wording.vector is not None:
             found.append(index.vectors.search(wording.vector[None, :], depth, allowed)[0].rows)
     with timer.stage("lexical"):
-        scores = index.lexicon.scores(wording.text).raw if lexical else np.zeros(len(index), np.float32)
-        found.append(_best_positive(scores, depth, allowed))
-    return _Found(np.concatenate(found), matches, scores)
+        weighed = index.lexicon.weigh(wording.text) if lexical else None
+        if weighed is not None:
+            found.append(weighed.best(depth, allowed))
+    return _Found(np.concatenate(found), matches, weighed)
 
 
 def _channels(index: ToolIndex, wording: Wording, found: _Found, rows: Rows) -> Channels:
@@ -169,7 +171,10 @@ def _channels(index: ToolIndex, wording: Wording, found: _Found, rows: Rows) -> 
         dense = index.vectors.similarity(wording.vector, rows).astype(np.float64)
     name = np.zeros(len(rows))
     name[np.searchsorted(rows, list(found.names))] = list(found.names.values())
-    return Channels(rows, dense, found.lexical[rows].astype(np.float64), name, wording.reads)
+    lexical = np.zeros(len(rows))
+    if found.lexical is not None:
+        lexical = found.lexical.of(rows).astype(np.float64)
+    return Channels(rows, dense, lexical, name, wording.reads)
 
 
 def selection(rows: Sequence[int]) -> Ranking:
@@ -183,12 +188,3 @@ def _ranked(channels: Channels, steps: StepScores | None = None) -> Ranking:
     scores = channels.fused()
     # Rows ascend, so a stable sort settles ties by row, which is by name.
     return Ranking(channels.rows, scores, channels, steps=steps)._taken(np.argsort(-scores, kind="stable"))
-
-
-def _best_positive(scores: NDArray[np.float32], depth: int, allowed: NDArray[np.bool_] | None) -> Rows:
-    """The rows of the best `depth` scores above 0, and all that tie with the last of them."""
-    rows = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
-    if len(rows) > depth:
-        kept = scores[rows]
-        rows = rows[kept >= np.partition(kept, len(kept) - depth)[len(kept) - depth]]
-    return rows

@@ -1,0 +1,176 @@
+"""`Bm25`: sums over postings, of every row, of given rows, or of the best without looking at most others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.index.postings import Floats, Ints, Postings
+
+Rows: TypeAlias = NDArray[np.int64]
+
+PAIR_WEIGHT = 0.5
+"""What two words in a row add, as a share of what a word of the same rarity would."""
+
+# Sums of the same weights in another order differ by less than this share.
+_ROUNDING = 1e-5
+# Rows from which the least score of the best is estimated, so that the estimate costs less than it spares.
+_POOL = 4096
+# Up to so many rows that count, looking each of them up costs less than going through the postings.
+_FEW = 2000
+_BOUND_KEPT_FROM = 1024
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of a query: `position` in the postings, and its idf, weighted for a pair."""
+
+    position: int
+    idf: float
+
+
+class Bm25:
+    """BM25 over postings: ``idf * count / (count + k1 * (1 - b + b * length / mean length))``, summed.
+
+    A sum is the same to the last bit whichever method gives it. Weights are computed for a query, where they
+    are needed: kept for all postings they would take as much memory as these.
+    """
+
+    def __init__(self, postings: Postings, *, k1: float, b: float) -> None:
+        self._postings = postings
+        mean = float(postings.lengths.mean(dtype=np.float64)) if len(postings) else 0.0
+        lengths = postings.lengths.astype(np.float64)
+        self._norms = (k1 * (1 - b + b * lengths / (mean or 1.0))).astype(np.float32)
+        self._bounds: dict[int, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._norms)
+
+    @property
+    def absent_idf(self) -> float:
+        """What a token counts that no row holds."""
+        return self._idf(0)
+
+    def terms(self, positions: Sequence[int], *, pairs: bool = False) -> list[Term]:
+        """The terms at these positions, which are pairs or single tokens."""
+        share = PAIR_WEIGHT if pairs else 1.0
+        return [Term(int(i), share * self._idf(self._postings.frequency(i))) for i in positions]
+
+    def _idf(self, frequency: int) -> float:
+        return float(np.log(1 + (len(self) - frequency + 0.5) / (frequency + 0.5)))
+
+    def of_all(self, terms: Sequence[Term]) -> Floats:
+        """(n,) the sum of each row."""
+        sums = np.zeros(len(self), dtype=np.float32)
+        for term in terms:
+            rows, weights = self._weighed(term)
+            sums[rows] += weights
+        return sums
+
+    def of_rows(self, terms: Sequence[Term], rows: Rows) -> Floats:
+        """(m,) the sum of each of `rows`, which ascend."""
+        sums = np.zeros(len(rows), dtype=np.float32)
+        for term in terms:
+            places, weights = self._looked_up(term, rows)
+            sums[places] += weights
+        return sums
+
+    def best(self, terms: Sequence[Term], k: int, allowed: NDArray[np.bool_] | None = None) -> Rows:
+        """The rows of the best `k` sums above 0, and all that tie with the last of them, ascending.
+
+        `allowed` (n,) says which rows count. Terms are taken by rarity. Once the others together weigh less
+        than the `k`-th best row has by then, a row that holds none of those taken cannot be among the best:
+        the others are looked up in the rows that can.
+
+        Source: Turtle and Flood, Information Processing and Management 1995 (MaxScore, term at a time).
+        """
+        if allowed is not None and np.count_nonzero(allowed) <= _FEW:
+            found = np.flatnonzero(allowed)
+            return _top(found, self.of_rows(terms, found), k)
+        ordered = sorted(terms, key=lambda term: (self._postings.frequency(term.position), term.position))
+        # What the terms from each on can add, and a little more for rounding.
+        bounds = [(1 + _ROUNDING) * self._bound(term) for term in ordered]
+        rest = [*np.cumsum(bounds[::-1])[::-1], 0.0]
+        sums = np.zeros(len(self), dtype=np.float32)
+        found, taken = self._gathered(ordered, rest, sums, k, allowed)
+        values = sums[found]
+        for i in range(taken, len(ordered)):
+            reach = values + np.float32(rest[i])
+            kept = reach >= _kth(values, k)
+            found, values = found[kept], values[kept]
+            if i == taken:
+                order = np.argsort(found)
+                found, values = found[order], values[order]
+            places, weights = self._looked_up(ordered[i], found)
+            values[places] += weights
+        found = np.sort(found[values >= (1 - _ROUNDING) * _kth(values, k)])
+        return _top(found, self.of_rows(terms, found), k)
+
+    def _gathered(
+        self,
+        ordered: Sequence[Term],
+        rest: Sequence[float],
+        sums: Floats,
+        k: int,
+        allowed: NDArray[np.bool_] | None,
+    ) -> tuple[Rows, int]:
+        """The rows that may be among the best, and how many terms `sums` now holds of them."""
+        found: list[Ints] = []
+        pool = np.empty(0, dtype=np.int32)
+        for i, term in enumerate(ordered):
+            if len(pool) >= k and _kth(sums[pool], k) > rest[i]:
+                return np.concatenate(found).astype(np.int64), i
+            rows, weights = self._weighed(term)
+            if allowed is not None:
+                counts = allowed[rows]
+                rows, weights = rows[counts], weights[counts]
+            new = rows[sums[rows] == 0]
+            sums[rows] += weights
+            found.append(new)
+            if len(pool) < k:
+                pool = np.concatenate([pool, _largest(new, sums, _POOL)])
+        return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int64), len(ordered)
+
+    def _weighed(self, term: Term) -> tuple[Ints, Floats]:
+        rows, counts = self._postings.slice(term.position)
+        return rows, self._weights(term, rows, counts)
+
+    def _weights(self, term: Term, rows: Ints, counts: Floats) -> Floats:
+        weights: Floats = counts / (counts + self._norms[rows]) * np.float32(term.idf)
+        return weights
+
+    def _looked_up(self, term: Term, rows: Rows) -> tuple[NDArray[np.intp], Floats]:
+        """Which of `rows`, by their places, hold the term, and what it weighs there."""
+        held, counts = self._postings.slice(term.position)
+        places = np.minimum(np.searchsorted(held, rows.astype(np.int32)), len(held) - 1)
+        hits = np.flatnonzero(held[places] == rows)
+        places = places[hits]
+        return hits, self._weights(term, held[places], counts[places])
+
+    def _bound(self, term: Term) -> float:
+        """The most that a term weighs in any row."""
+        bound = self._bounds.get(term.position)
+        if bound is None:
+            bound = float(self._weighed(term)[1].max())
+            if self._postings.frequency(term.position) >= _BOUND_KEPT_FROM:
+                self._bounds[term.position] = bound
+        return bound
+
+
+def _largest(rows: Ints, sums: Floats, n: int) -> Ints:
+    return rows[np.argpartition(sums[rows], -n)[-n:]] if len(rows) > n else rows
+
+
+def _kth(values: Floats, k: int) -> float:
+    """The `k`-th largest of `values`; 0 where there are fewer."""
+    return float(np.partition(values, -k)[-k]) if len(values) >= k else 0.0
+
+
+def _top(rows: Rows, sums: Floats, k: int) -> Rows:
+    positive = sums > 0
+    rows, sums = rows[positive], sums[positive]
+    return rows[sums >= _kth(sums, k)]
