@@ -60,7 +60,7 @@ def test_the_payloads_do_what_they_are_for(load: object, tmp_path: Path) -> None
     assert marker.exists()
 
 
-@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
 @pytest.mark.parametrize("payload", [pickled, array_of_objects])
 @pytest.mark.parametrize("mmap", [False, True])
 def test_a_file_of_the_index_that_is_a_pickle_is_refused(

@@ -12,7 +12,6 @@ import warnings
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -36,6 +35,7 @@ from toolsearch.index.embedding import MAX_TEXTS_PER_CALL
 from toolsearch.index.folder import save_folder
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.index.vectors import Kind
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder
 from toolsearch.tools import JsonObject, Tool
 
@@ -126,10 +126,10 @@ def test_rows_of_any_length_become_unit_rows(embedder: HashingEmbedder) -> None:
     assert result.scores.tolist() == pytest.approx([1.0, 0.5**0.5])
 
 
-@pytest.mark.parametrize("kind", ["flat", "hnsw"])
-def test_a_loaded_index_is_the_saved_one(kind: str, embedder: HashingEmbedder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
+def test_a_loaded_index_is_the_saved_one(kind: Kind, embedder: HashingEmbedder, tmp_path: Path) -> None:
     catalog = Catalog(some_tools(60))
-    index = ToolIndex.build(catalog, embedder, kind="flat" if kind == "flat" else "hnsw")
+    index = ToolIndex.build(catalog, embedder, kind=kind)
     manifest = index.with_calibration({"scores": [0.25]}).save(tmp_path / "index")
     loaded = ToolIndex.load(tmp_path / "index", embedder)
     assert manifest.summary == loaded.summary == index.summary
@@ -153,9 +153,10 @@ import sys
 from tests.index.support import some_tools
 from toolsearch.catalog import Catalog
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.index.vectors import Kind
 from toolsearch.testing import HashingEmbedder
 catalog = Catalog(some_tools(300))
-for kind in ("flat", "hnsw"):
+for kind in ("flat", "ivf", "hnsw"):
     ToolIndex.build(catalog, HashingEmbedder(32), kind=kind).save(f"{sys.argv[1]}/{kind}")
 """
     for seed, threads in (("0", "1"), ("1", "4")):
@@ -307,6 +308,7 @@ def test_an_index_of_another_embedder_is_refused(flags: list[str], tmp_path: Pat
 import sys
 from toolsearch.exceptions import IndexMismatchError
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.index.vectors import Kind
 from toolsearch.testing import HashingEmbedder
 for act in (
     lambda: ToolIndex.load(sys.argv[1], HashingEmbedder(768)),
@@ -408,7 +410,7 @@ def test_any_damage_to_a_file_that_is_not_hashed_is_harmless_or_a_named_error(
     assert errors > 100
 
 
-def save_with_little_room(path: Path, kind: Literal["flat", "hnsw"], room: int, result: Connection) -> None:
+def save_with_little_room(path: Path, kind: Kind, room: int, result: Connection) -> None:
     """Tell what comes of a build when no file may grow past `room` bytes, as on a full disk."""
     if sys.platform == "win32":
         return
@@ -426,9 +428,9 @@ def save_with_little_room(path: Path, kind: Literal["flat", "hnsw"], room: int, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
-@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
 def test_a_disk_that_is_full_at_any_file_is_an_os_error_and_leaves_the_old_index(
-    kind: Literal["flat", "hnsw"], tmp_path: Path
+    kind: Kind, tmp_path: Path
 ) -> None:
     """One byte too few for each file in turn, so also where only the last buffer does not fit (E140)."""
     path, embedder = tmp_path / "index", HashingEmbedder(32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import faiss
 import numpy as np
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors, as_unit_rows
 from toolsearch.exceptions import DimensionMismatchError
-from toolsearch.index import graph, vectors
+from toolsearch.index import graph, inverted, vectors
 from toolsearch.index.vectors import Kind, RowScores, VectorIndex
 
-KINDS: tuple[Kind, ...] = ("flat", "hnsw")
+KINDS: tuple[Kind, ...] = ("flat", "ivf", "hnsw")
 
 
 def unit(rows: NDArray[np.floating]) -> Vectors:
@@ -46,9 +47,12 @@ def same(first: RowScores, second: RowScores) -> bool:
 
 
 @pytest.fixture
-def graph_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small sets take the graph as well, where a scan would be faster."""
+def never_scanned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small sets take the graph or the lists as well, where a scan would be faster."""
     monkeypatch.setattr(graph, "COMPARED_PER_EF", 0)
+    monkeypatch.setattr(inverted, "SCANNED_PER_K", 0)
+    monkeypatch.setattr(inverted, "SCAN_UP_TO", 0)
+    monkeypatch.setattr(inverted, "COMPARED", 1000)
 
 
 @pytest.mark.parametrize("n", [1, 7, 1000, 25_000])
@@ -77,7 +81,7 @@ def test_an_empty_index_finds_nothing(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [1, 3, 6, 8, 40])
 def test_equal_rows_rank_by_row_also_where_k_cuts_through_them(
-    kind: Kind, k: int, graph_always: None
+    kind: Kind, k: int, never_scanned: None
 ) -> None:
     """(E129)"""
     rows = random_rows(60, 16, seed=3)
@@ -154,7 +158,7 @@ def test_a_narrow_mask_over_hnsw_is_exact() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_numbers_do_not_depend_on_batch_mask_or_threads(kind: Kind, graph_always: None) -> None:
+def test_numbers_do_not_depend_on_batch_mask_or_threads(kind: Kind, never_scanned: None) -> None:
     rows, queries = clustered_rows(3000, 100, seed=1), random_rows(40, 100, seed=2)
     index = VectorIndex.build(rows, kind=kind)
     threads = faiss.omp_get_max_threads()
@@ -171,7 +175,7 @@ def test_numbers_do_not_depend_on_batch_mask_or_threads(kind: Kind, graph_always
         assert np.array_equal(index.similarity(query, first.rows), first.scores)
 
 
-def test_hnsw_reports_the_recall_that_its_searches_have(graph_always: None) -> None:
+def test_hnsw_reports_the_recall_that_its_searches_have(never_scanned: None) -> None:
     rows = clustered_rows(5000, 32, seed=1)
     index = VectorIndex.build(rows, kind="hnsw")
     queries = rows[np.random.default_rng(9).permutation(5000)[:200]]
@@ -194,7 +198,7 @@ def test_a_poor_graph_reports_a_poor_recall(monkeypatch: pytest.MonkeyPatch) -> 
 def test_auto_is_flat_up_to_the_measured_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "FLAT_UP_TO_VALUES", 400)
     assert VectorIndex.build(random_rows(50, 8, seed=1)).kind == "flat"
-    assert VectorIndex.build(random_rows(51, 8, seed=1)).kind == "hnsw"
+    assert VectorIndex.build(random_rows(51, 8, seed=1)).kind == "ivf"
 
 
 @settings(max_examples=60, deadline=None)
@@ -223,7 +227,7 @@ def test_an_update_answers_like_a_fresh_index(data: st.DataObject, kind: Kind) -
         assert np.array_equal(updated.vector(row), whole[row])
 
 
-def test_an_hnsw_update_keeps_rows_in_order_and_drops_removed_ones(graph_always: None) -> None:
+def test_an_hnsw_update_keeps_rows_in_order_and_drops_removed_ones(never_scanned: None) -> None:
     rows = clustered_rows(2000, 32, seed=1)
     index = VectorIndex.build(rows, kind="hnsw")
     new = clustered_rows(30, 32, seed=2)
@@ -253,6 +257,89 @@ def stored_vectors(index: VectorIndex) -> int:
     rows = index._rows
     assert isinstance(rows, graph.GraphRows)
     return len(rows._matrix)
+
+
+def test_lists_find_what_an_exact_search_finds(never_scanned: None) -> None:
+    rows, queries = clustered_rows(5000, 32, seed=1), clustered_rows(200, 32, seed=1)[::-1]
+    index, exact = VectorIndex.build(rows, kind="ivf"), VectorIndex.build(rows, kind="flat")
+    shares = [
+        len(set(first.rows.tolist()) & set(second.rows.tolist())) / 10
+        for first, second in zip(index.search(queries, 10), exact.search(queries, 10), strict=True)
+    ]
+    assert np.mean(shares) >= 0.98
+    assert index.recall_at_10 >= 0.98
+
+
+def test_lists_that_are_all_compared_are_exact(never_scanned: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inverted, "COMPARED", 3000)
+    rows, queries = clustered_rows(3000, 32, seed=4), random_rows(30, 32, seed=5)
+    index, exact = VectorIndex.build(rows, kind="ivf"), VectorIndex.build(rows, kind="flat")
+    allowed = np.random.default_rng(6).random(3000) < 0.3
+    for mask in (None, allowed):
+        for first, second in zip(
+            index.search(queries, 15, mask), exact.search(queries, 15, mask), strict=True
+        ):
+            assert same(first, second)
+
+
+def test_a_filter_on_rows_far_from_the_query_finds_the_best_of_them(never_scanned: None) -> None:
+    """Such as a search among the tools of one server for what another one does."""
+    rows = clustered_rows(6000, 32, seed=1)
+    order = exact_order(rows, rows[:1])
+    allowed = np.zeros(6000, np.bool_)
+    allowed[order[:2000]] = True
+    queries, index = rows[order[-20:]], VectorIndex.build(rows, kind="ivf")
+    agreement = [
+        len(set(found.rows.tolist()) & set([r for r in exact_order(rows, query[None, :]) if allowed[r]][:10]))
+        for query, found in zip(queries, index.search(queries, 10, allowed), strict=True)
+    ]
+    assert np.mean(agreement) > 9
+
+
+def test_an_ivf_update_moves_vectors_in_and_out_of_lists_that_stay(never_scanned: None) -> None:
+    rows, new = clustered_rows(3000, 24, seed=1), clustered_rows(40, 24, seed=2)
+    index = VectorIndex.build(rows, kind="ivf")
+    source = np.insert(np.delete(np.arange(3000), slice(500, 900)), 20, np.full(40, -1))
+    updated = index.updated(source, new)
+    lists = inverted_rows(updated)
+    assert lists._lists.ntotal == len(updated) == 2640
+    assert np.array_equal(lists._centres.take(), inverted_rows(index)._centres.take())
+    whole = np.insert(np.delete(rows, slice(500, 900), axis=0), 20, new, axis=0)
+    exact = VectorIndex.build(whole, kind="flat")
+    agreement = [
+        len(set(first.rows.tolist()) & set(second.rows.tolist()))
+        for first, second in zip(updated.search(whole, 10), exact.search(whole, 10), strict=True)
+    ]
+    assert np.mean(agreement) > 9.8
+    assert updated.search(new[:1], 1)[0].rows.tolist() == [20]
+
+
+def test_an_ivf_update_finds_new_centres_where_the_rows_have_become_many() -> None:
+    rows = clustered_rows(4000, 16, seed=1)
+    index = VectorIndex.build(rows[:500], kind="ivf")
+    grown = index.updated(np.append(np.arange(500), np.full(3500, -1)), rows[500:])
+    built = VectorIndex.build(rows, kind="ivf")
+    assert len(inverted_rows(index)._centres) < len(inverted_rows(grown)._centres)
+    assert np.array_equal(inverted_rows(grown)._centres.take(), inverted_rows(built)._centres.take())
+
+
+@pytest.mark.parametrize("kind", ["ivf", "hnsw"])
+def test_files_that_do_not_belong_together_are_refused(kind: Literal["ivf", "hnsw"], tmp_path: Path) -> None:
+    for name, n in (("a", 900), ("b", 700)):
+        (tmp_path / name).mkdir()
+        VectorIndex.build(clustered_rows(n, 16, seed=1), kind=kind).write(tmp_path / name)
+    (tmp_path / "b" / "vectors.faiss").replace(tmp_path / "a" / "vectors.faiss")
+    with pytest.raises(ValueError, match="700"):
+        VectorIndex.read(tmp_path / "a", kind=kind, recall_at_10=1.0)
+    np.save(tmp_path / "a" / "vectors.nodes.npy", np.zeros((2, 2)))
+    with pytest.raises(ValueError, match=r"\(2, 2\)|700"):
+        VectorIndex.read(tmp_path / "a", kind=kind, recall_at_10=1.0)
+
+
+def inverted_rows(index: VectorIndex) -> inverted.InvertedRows:
+    rows = index._rows
+    assert isinstance(rows, inverted.InvertedRows)
+    return rows
 
 
 @pytest.mark.parametrize("kind", KINDS)

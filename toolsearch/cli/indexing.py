@@ -41,7 +41,7 @@ def build(
     *,
     embedder: EmbedderSpec = "",
     kind: Annotated[
-        Kind, typer.Option(help="flat is exact, hnsw fast over many tools, auto chooses by size.")
+        Kind, typer.Option(help="flat is exact, ivf and hnsw fast over many tools, auto chooses by size.")
     ] = Kind.AUTO,
     strict: Strict = False,
     source: Source = "",

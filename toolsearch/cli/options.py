@@ -62,6 +62,7 @@ class Kind(StrEnum):
 
     AUTO = "auto"
     FLAT = "flat"
+    IVF = "ivf"
     HNSW = "hnsw"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -83,6 +85,17 @@ def write_index(index: Any, path: Path) -> None:
             if failures:
                 raise failures[0] from None
             raise
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """FAISS works on one thread: with several, what it builds may depend on which of them is first."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 class FlatRows:

@@ -38,7 +38,7 @@ class IndexSummary(BaseModel):
     document_version: int
     embedder_id: str
     dim: int = Field(ge=1)
-    vectors: Literal["flat", "hnsw"]
+    vectors: Literal["flat", "ivf", "hnsw"]
     recall_at_10: float = Field(ge=0, le=1)
 
 

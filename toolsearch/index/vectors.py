@@ -14,13 +14,13 @@ from toolsearch.embedders.base import Vectors
 from toolsearch.exceptions import DimensionMismatchError
 from toolsearch.index.flat import FlatRows, Rows, Scores
 from toolsearch.index.graph import GraphRows
+from toolsearch.index.inverted import InvertedRows
 
-Kind: TypeAlias = Literal["flat", "hnsw"]
+Kind: TypeAlias = Literal["flat", "ivf", "hnsw"]
 BuildKind: TypeAlias = Literal[Kind, "auto"]
 
 FLAT_UP_TO_VALUES = 50_000 * 384
-"""Rows times dimensions up to which ``auto`` scans, which takes no longer than the bundled embedder takes for
-a query: 6 against 8 ms on two cores, where 96,000 rows take 17 ms."""
+"""Rows times dimensions up to which ``auto`` scans."""
 
 _LENGTH_TOLERANCE = 1e-3
 
@@ -39,7 +39,7 @@ class RowScores:
 class VectorIndex:
     """Unit rows and their cosine with a query. Immutable; safe to search from several threads."""
 
-    def __init__(self, rows: FlatRows | GraphRows) -> None:
+    def __init__(self, rows: FlatRows | InvertedRows | GraphRows) -> None:
         """Use `build` or `read`."""
         self._rows = rows
 
@@ -47,8 +47,9 @@ class VectorIndex:
     def build(cls, vectors: Vectors, *, kind: BuildKind = "auto", seed: int = 0) -> VectorIndex:
         """An index of `vectors` (n, dim), unit rows or zero rows; a zero row is like nothing.
 
-        `kind` is ``flat`` (exact), ``hnsw`` (approximate, faster over many rows) or ``auto``: flat up to
-        `FLAT_UP_TO_VALUES`. The same vectors, kind and seed give the same index, byte for byte.
+        `kind` is ``flat`` (exact), ``ivf`` or ``hnsw`` (approximate, faster over many rows) or ``auto``: flat
+        up to `FLAT_UP_TO_VALUES`, then ``ivf``. The same vectors, kind and seed give the same index, byte for
+        byte.
 
         Raises:
             ValueError: a row is neither of length 1 nor zero.
@@ -56,8 +57,12 @@ class VectorIndex:
         vectors = _unit_rows(vectors)
         check_choice("kind", kind, BuildKind)
         if kind == "auto":
-            kind = "flat" if vectors.size <= FLAT_UP_TO_VALUES else "hnsw"
-        return cls(FlatRows.build(vectors) if kind == "flat" else GraphRows.build(vectors, seed=seed))
+            kind = "flat" if vectors.size <= FLAT_UP_TO_VALUES else "ivf"
+        if kind == "flat":
+            return cls(FlatRows.build(vectors))
+        if kind == "ivf":
+            return cls(InvertedRows.build(vectors, seed=seed))
+        return cls(GraphRows.build(vectors, seed=seed))
 
     @classmethod
     def read(
@@ -65,14 +70,19 @@ class VectorIndex:
     ) -> VectorIndex:
         """The index that `write` left in `folder`, by default mapped into memory and not copied.
 
-        `recall_at_10` is what was measured for an ``hnsw`` index; without it, it is measured again.
+        `recall_at_10` is what was measured for an approximate index; without it, it is measured again.
+
+        Raises:
+            ValueError: the files do not belong together.
         """
         if kind == "flat":
             return cls(FlatRows.read(folder, mmap=mmap))
+        if kind == "ivf":
+            return cls(InvertedRows.read(folder, mmap=mmap, recall_at_10=recall_at_10))
         return cls(GraphRows.read(folder, mmap=mmap, recall_at_10=recall_at_10))
 
     def write(self, folder: Path) -> None:
-        """Write ``vectors.faiss``, and for ``hnsw`` ``vectors.nodes.npy``, the node of each row."""
+        """Write ``vectors.faiss`` and, unless it is flat, which rows are equal, and the lists of ``ivf``."""
         self._rows.write(folder)
 
     def __len__(self) -> int:
@@ -88,13 +98,13 @@ class VectorIndex:
 
     @property
     def recall_at_10(self) -> float:
-        """Share of the exact ten nearest rows that a search finds: 1 for ``flat``, measured for ``hnsw``."""
+        """Share of the exact ten nearest rows that a search finds: 1 for ``flat``, else measured."""
         return 1.0 if isinstance(self._rows, FlatRows) else self._rows.recall_at_10
 
     def search(self, queries: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[RowScores]:
         """For each of `queries` (q, dim), unit rows, its `k` most similar rows; fewer where there are fewer.
 
-        `allowed` (n,) says which rows count; under a narrow filter the answer is exact for ``hnsw`` too.
+        `allowed` (n,) says which rows count; under a narrow filter the answer is exact for every kind.
         Of several equally similar rows the first ones take the last places. A zero query matches nothing.
 
         Raises:
@@ -143,8 +153,9 @@ class VectorIndex:
     def updated(self, source_rows: ArrayLike, vectors: Vectors) -> VectorIndex:
         """A new index whose row i is row ``source_rows[i]`` of this one, or the next of `vectors` for -1.
 
-        A flat index equals one that is built from the same rows. An ``hnsw`` index links only the vectors
-        that are new, until a quarter of its nodes have lost their rows and it is built anew.
+        A flat index equals one that is built from the same rows. An ``ivf`` index keeps its centres until the
+        rows have doubled or halved; an ``hnsw`` index links only the vectors that are new, until a quarter of
+        its nodes have lost their rows. Then it is built anew.
 
         Raises:
             DimensionMismatchError: `vectors` have another length than the rows.
