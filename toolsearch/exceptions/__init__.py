@@ -8,6 +8,7 @@ ToolSearchError
 │   ├── ReservedNameError         its name belongs to a built-in tool
 │   └── DuplicateToolError        two tools with one public name
 ├── CatalogFileError              a catalog file that cannot be read
+├── AddressRefusedError           a request to where none may go
 ├── UnknownToolError              a name that the catalog does not have
 ├── SearchRequestError            a search that cannot be answered as asked
 ├── EmbeddingError                an embedder failed, or answered nonsense
@@ -64,6 +65,7 @@ from toolsearch.exceptions.chat import (
     RateLimitedError,
     RequestProblem,
 )
+from toolsearch.exceptions.http import AddressRefusedError
 from toolsearch.exceptions.loop import (
     AnswerFormatError,
     ChainError,
@@ -109,6 +111,7 @@ from toolsearch.exceptions.tools import (
 )
 
 __all__ = [
+    "AddressRefusedError",
     "AnswerFormatError",
     "AuthenticationError",
     "BadRequestError",

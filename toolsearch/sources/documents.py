@@ -12,6 +12,7 @@ from typing import Any
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.formats.detect import Path as ValuePath
 from toolsearch.sources.json_text import Flaws, JsonReader
+from toolsearch.sources.remote import fetch_apart, is_url
 
 STANDARD_INPUT = "-"
 JSON_LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -36,15 +37,24 @@ class Document:
 
 
 def read_documents(path: str) -> Iterator[Document]:
-    """The values of a file: one for ``.json``, one a line for ``.jsonl``, one a document for YAML.
+    """The values of a file, or of what stands at an http URL; see `parse_documents`.
+
+    Raises:
+        CatalogFileError: it is missing, cannot be had, or as `parse_documents`.
+    """
+    yield from parse_documents(path, _utf8(path))
+
+
+def parse_documents(path: str, data: bytes) -> Iterator[Document]:
+    """The values in `data`: one for ``.json``, one a line for ``.jsonl``, one a document for YAML.
 
     Standard input, ``-``, and files with another suffix are read as what they look like. So is a ``.json``
     file of several lines of JSON. A broken line of JSON Lines comes as a `Document` with an error.
 
     Raises:
-        CatalogFileError: the file is missing, empty, no UTF-8, or broken as a whole.
+        CatalogFileError: the file is empty, no UTF-8, or broken as a whole.
     """
-    data = _utf8(path)
+    data = _unmarked(path, data)
     suffix = "" if path == STANDARD_INPUT else Path(path).suffix.lower()
     if suffix in JSON_LINES_SUFFIXES:
         yield from _json_lines(path, data)
@@ -95,10 +105,16 @@ def _first_line_is_json(path: str, text: str) -> bool:
 
 
 def _utf8(path: str) -> bytes:
+    if is_url(path):
+        return fetch_apart(path)
     try:
-        data = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+        return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as exc:
         raise CatalogFileError(path, f"cannot be read: {exc.strerror or exc}") from exc
+
+
+def _unmarked(path: str, data: bytes) -> bytes:
+    """The same as UTF-8, without a byte order mark."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             return data.decode("utf-16").encode()

@@ -1,11 +1,11 @@
-"""Catalog files: tool definitions of any form from JSON, JSON Lines, YAML and standard input."""
+"""Catalog files: tool definitions of any form, and OpenAPI documents, from JSON, YAML and standard input."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolsearch.catalog import Catalog
 from toolsearch.exceptions import CatalogFileError, DefinitionError, DuplicateToolError
@@ -81,8 +81,9 @@ def read_catalog(
     """The tools of files and folders, with everything that was wrong or changed named beside them.
 
     A folder stands for its ``.json``, ``.jsonl``, ``.ndjson``, ``.yaml`` and ``.yml`` files at any depth,
-    sorted by path; ``-`` is standard input, whose form is found by looking. Each definition may have
-    another form; `source` is the tool source of those that name none.
+    sorted by path; ``-`` is standard input, whose form is found by looking, and an http URL what stands
+    there. Each definition may have another form; `source` is the tool source of those that name none. An
+    OpenAPI document gives a tool for each of its operations, named for its title.
 
     One bad definition is reported and left out. A definition that is there already is reported and kept
     once. Different definitions that share a source and raw name are told apart by the ids that they
@@ -146,7 +147,7 @@ class _Reading:
             if document.error is not None:
                 self.unreadable(CatalogFileError(path, document.error, line=document.line_of(())))
                 continue
-            for entry in read_entries(document.value, source=self.source):
+            for entry in _entries(document.value, path, self.source):
                 self._take(path, document, entry)
 
     def finished(self) -> LoadedCatalog:
@@ -220,6 +221,18 @@ class _Reading:
     def _report(self, placed: _Placed, severity: Severity, reason: str) -> None:
         issue = LoadIssue(placed.path, placed.line, placed.tool.raw_name, severity, reason)
         self.issues.append((placed.order, issue))
+
+
+def _entries(value: Any, path: str, source: str) -> Iterator[Entry]:
+    """The definitions of a value, or the operations of one that is an OpenAPI document."""
+    if isinstance(value, dict) and not value.keys().isdisjoint({"openapi", "swagger"}):
+        from toolsearch.sources.openapi.document import is_openapi
+        from toolsearch.sources.openapi.operations import ReadingOptions, read_operations
+
+        if is_openapi(value):
+            yield from read_operations(value, path, ReadingOptions(source))
+            return
+    yield from read_entries(value, source=source)
 
 
 def _namesakes(tools: Iterable[_Placed]) -> Iterable[list[_Placed]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.sources.documents import STANDARD_INPUT
+from toolsearch.sources.remote import is_url
 
 SUFFIXES = frozenset({".json", ".jsonl", ".ndjson", ".yaml", ".yml"})
 
@@ -21,8 +22,8 @@ def catalog_files(path: Path | str) -> Iterator[str | CatalogFileError]:
     Raises:
         CatalogFileError: there is nothing at `path`, or a folder holds no such file.
     """
-    if str(path) == STANDARD_INPUT:
-        yield STANDARD_INPUT
+    if str(path) == STANDARD_INPUT or is_url(path):
+        yield str(path)
         return
     if not _is_folder(path):
         yield str(path)
