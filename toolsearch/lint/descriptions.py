@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from toolsearch.document import MAX_DESCRIPTION
 from toolsearch.lint.finding import Finding, Rule, shortened
+from toolsearch.lint.texts import tool_texts
 from toolsearch.naming import split_words
 from toolsearch.tokens import definition_tokens
 from toolsearch.tools import Tool
@@ -40,6 +41,19 @@ DESCRIPTION_LONG = Rule(
     severity="warning",
     title="a very long description",
     hint=f"Begin with what the tool does: the search reads only {MAX_DESCRIPTION} characters.",
+)
+TEXT_LONG = Rule(
+    code="text-long",
+    severity="warning",
+    title="a very long text of a parameter",
+    hint="Cut it, or move it to the documentation: it is sent to the model, and nobody reviews so much.",
+)
+MAX_REVIEWED = 100_000
+TEXT_UNREVIEWABLE = Rule(
+    code="text-unreviewable",
+    severity="error",
+    title="more text than anybody reviews",
+    hint="Do not trust the source before it says less: what is in there is not looked at any further.",
 )
 PARAMETER_UNDESCRIBED = Rule(
     code="parameter-undescribed",
@@ -82,6 +96,21 @@ def check_parameters(tool: Tool) -> Iterator[Finding]:
         yield PARAMETER_UNDESCRIBED.finding(
             tool.name, f"{len(silent)} of {len(properties)} parameters say nothing: {shortened(silent)}."
         )
+
+
+def check_texts(tool: Tool) -> Iterator[Finding]:
+    """The longest text beside the description, where it has more than `MAX_CHARACTERS`."""
+    others = ((len(text), where) for where, text in tool_texts(tool) if where != "description")
+    length, where = max(others, default=(0, ""))
+    if length > MAX_CHARACTERS:
+        yield TEXT_LONG.finding(tool.name, f"Its {where:.100} has {length:,} characters.")
+
+
+def check_whole(tool: Tool) -> Iterator[Finding]:
+    """Whether all texts together have more than `MAX_REVIEWED` characters."""
+    length = sum(len(text) for _, text in tool_texts(tool))
+    if length > MAX_REVIEWED:
+        yield TEXT_UNREVIEWABLE.finding(tool.name, f"Its texts have {length:,} characters.")
 
 
 def check_size(tool: Tool) -> Iterator[Finding]:

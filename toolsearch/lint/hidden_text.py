@@ -23,6 +23,12 @@ INVISIBLE_CHARACTER = Rule(
     title="invisible characters",
     hint="Remove them: they break words apart for the search and cost tokens.",
 )
+HIDDEN_MARKUP = Rule(
+    code="hidden-markup",
+    severity="warning",
+    title="markup that clients do not show",
+    hint="Remove it: a model reads comments and hidden elements, the person who approves a call does not.",
+)
 ENCODED_BLOB = Rule(
     code="encoded-blob",
     severity="warning",
@@ -30,6 +36,12 @@ ENCODED_BLOB = Rule(
     hint="Leave it out: nobody can review it, no search finds it, and it costs many tokens.",
 )
 
+_UNSHOWN = re.compile(
+    r"<!--\s{0,9}[^\s>-]+\s{1,9}[^\s>-].*?(?:-->|\Z)"
+    r"|^\[[^\]\n]{0,99}\]:\s?(?:#|<>)\s?[\"'(][^\n]*"
+    r"|<[^<>]{1,80}style\s?=[^<>]{0,80}(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?0)",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
 _BLOB = re.compile(r"(?<![A-Za-z0-9+/_=.-])[A-Za-z0-9+/_-]{100,}={0,2}")
 
 
@@ -51,6 +63,8 @@ def _hidden(text: str) -> Iterator[tuple[Rule, str, int, int]]:
         for match in INVISIBLE.finditer(text):
             name = unicodedata.name(match[0], "control character").lower()
             yield INVISIBLE_CHARACTER, f"U+{ord(match[0]):04X} ({name})", *match.span()
+    for match in _UNSHOWN.finditer(text):
+        yield HIDDEN_MARKUP, "a comment or an element that is not shown", *match.span()
     for match in _BLOB.finditer(text):
         if _is_encoded(match[0]):
             yield ENCODED_BLOB, f"a string of {len(match[0])} encoded characters", *match.span()

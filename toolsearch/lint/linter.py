@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Embedder
@@ -14,6 +15,7 @@ from toolsearch.lint import (
     instructions,
     load_issues,
     names,
+    other_tools,
     self_retrieval,
     similar,
     stuffing,
@@ -29,11 +31,17 @@ RULES: tuple[Rule, ...] = (
     load_issues.DEFINITION_REPEATED,
     instructions.OVERRIDE,
     instructions.SECRECY,
+    instructions.CONSENT,
+    instructions.EXFILTRATION,
     instructions.PREEMPTION,
     hidden_text.HIDDEN_TEXT,
     hidden_text.INVISIBLE_CHARACTER,
+    hidden_text.HIDDEN_MARKUP,
     hidden_text.ENCODED_BLOB,
+    other_tools.OTHER_TOOL_ORDERS,
     stuffing.RANK_STUFFING,
+    names.NAME_LOOKALIKE,
+    names.NAME_BUILT_IN,
     names.NAME_COLLISION,
     names.NAME_REFUSED,
     names.NAME_TOO_LONG,
@@ -43,6 +51,8 @@ RULES: tuple[Rule, ...] = (
     descriptions.DESCRIPTION_SHORT,
     descriptions.DESCRIPTION_REPEATS_NAME,
     descriptions.DESCRIPTION_LONG,
+    descriptions.TEXT_LONG,
+    descriptions.TEXT_UNREVIEWABLE,
     descriptions.PARAMETER_UNDESCRIBED,
     descriptions.SCHEMA_OVERSIZED,
     similar.SAME_TEXT,
@@ -51,18 +61,41 @@ RULES: tuple[Rule, ...] = (
 )
 """Every rule; the codes are stable between releases."""
 
-_TOOL_CHECKS: tuple[Callable[[Tool], Iterator[Finding]], ...] = (
+_ToolCheck: TypeAlias = Callable[[Tool], Iterator[Finding]]
+_TEXT_CHECKS: tuple[_ToolCheck, ...] = (
     instructions.check_instructions,
     hidden_text.check_hidden_text,
     stuffing.check_repetition,
+    names.check_lookalikes,
+    descriptions.check_texts,
+)
+_TOOL_CHECKS: tuple[_ToolCheck, ...] = (
+    *_TEXT_CHECKS,
+    descriptions.check_whole,
     descriptions.check_description,
     descriptions.check_parameters,
     descriptions.check_size,
 )
 _CATALOG_CHECKS: tuple[Callable[[Catalog], Iterator[Finding]], ...] = (
     names.check_names,
+    other_tools.check_orders,
     similar.check_same_text,
 )
+
+
+def lint_texts(tool: Tool) -> tuple[Finding, ...]:
+    """What in the texts of one tool tries to steer a model, hides, or is too long to review; gravest first.
+
+    For tools as they arrive, before there is a catalog: nothing is compared with other tools. What is beyond
+    all measure is only said to be so, as reading a megabyte with every pattern takes seconds.
+    """
+    unreviewable = tuple(descriptions.check_whole(tool))
+    if unreviewable:
+        return unreviewable
+    findings = [finding for check in _TEXT_CHECKS for finding in check(tool)]
+    said = descriptions.check_description(tool)
+    findings += [f for f in said if f.code == descriptions.DESCRIPTION_LONG.code]
+    return in_order(findings)
 
 
 def lint_catalog(

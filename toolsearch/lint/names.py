@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from toolsearch.catalog import Catalog
 from toolsearch.lint.finding import Finding, Rule, shortened
+from toolsearch.lint.lookalikes import built_in_alike, mixed_word, skeleton
 from toolsearch.naming import MAX_LENGTH, PUBLIC_NAME, SEPARATOR, split_words
 from toolsearch.tools import Tool
 
@@ -14,6 +15,18 @@ NAME_COLLISION = Rule(
     severity="warning",
     title="names that differ in case or punctuation alone",
     hint="Rename one: models mix such names up, and some clients do not tell them apart.",
+)
+NAME_LOOKALIKE = Rule(
+    code="name-lookalike",
+    severity="error",
+    title="a name made to be taken for another",
+    hint="Rename it, or do not trust the source.",
+)
+NAME_BUILT_IN = Rule(
+    code="name-built-in",
+    severity="warning",
+    title="a name that reads like that of a built-in tool",
+    hint="Rename it: models, and clients without prefixes, take it for the built-in one.",
 )
 NAME_REFUSED = Rule(
     code="name-refused",
@@ -42,11 +55,29 @@ NAME_SHARED = Rule(
 )
 
 
+def check_lookalikes(tool: Tool) -> Iterator[Finding]:
+    """Whether the name reads like a built-in one, or mixes letters that look alike."""
+    word = mixed_word(tool.raw_name)
+    built_in = built_in_alike(tool.raw_name)
+    if word:
+        yield NAME_LOOKALIKE.finding(tool.name, f"{word!r} mixes scripts that look alike: {_spelled(word)}.")
+    elif built_in and tool.raw_name.isascii():
+        yield NAME_BUILT_IN.finding(tool.name, f"{tool.raw_name!r} reads like the built-in {built_in!r}.")
+    elif built_in:
+        yield NAME_LOOKALIKE.finding(tool.name, f"{tool.raw_name!r} looks like the built-in {built_in!r}.")
+
+
+def _spelled(word: str) -> str:
+    return " ".join(letter if letter.isascii() else f"<U+{ord(letter):04X}>" for letter in word)
+
+
 def check_names(catalog: Catalog) -> Iterator[Finding]:
     """Names that are equal without case and punctuation, that are rewritten, or that sources share."""
     for group in _groups(catalog.values(), lambda tool: _squashed(tool.name)):
         others = [tool.name for tool in group[1:]]
         yield NAME_COLLISION.finding(group[0].name, f"Easily taken for {shortened(others)}.")
+    for group in _groups(catalog.values(), lambda tool: skeleton(tool.raw_name)):
+        yield from _disguised(group)
     for tool in catalog.values():
         yield from _rewritten(tool)
     for group in _groups(catalog.values(), lambda tool: tool.raw_name):
@@ -67,6 +98,14 @@ def _groups(tools: Iterable[Tool], key: Callable[[Tool], str]) -> Iterator[list[
 
 def _squashed(name: str) -> str:
     return "".join(split_words(name)).casefold()
+
+
+def _disguised(group: list[Tool]) -> Iterator[Finding]:
+    """The tools of a group that look like one another by other letters than those of ASCII."""
+    plain = sorted({tool.raw_name for tool in group if tool.raw_name.isascii()})
+    for tool in group if plain else ():
+        if not tool.raw_name.isascii() and not mixed_word(tool.raw_name):
+            yield NAME_LOOKALIKE.finding(tool.name, f"{tool.raw_name!r} looks like {shortened(plain)}.")
 
 
 def _rewritten(tool: Tool) -> Iterator[Finding]:
