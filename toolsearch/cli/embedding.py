@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors
+from toolsearch.embedders.base import Embedder, Progress, Vectors, cosine_scale
 from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.embedders.load import load_embedder
 from toolsearch.exceptions import ToolIndexError
@@ -27,6 +27,10 @@ class CountingEmbedder:
     @property
     def dim(self) -> int:
         return self._embedder.dim
+
+    @property
+    def cosine_scale(self) -> float:
+        return cosine_scale(self._embedder)
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         self.n_texts += len(texts)

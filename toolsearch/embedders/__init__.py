@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from toolsearch.embedders.cache import CachedEmbedder, default_cache_path
     from toolsearch.embedders.endpoint import EmbeddingEndpoint
     from toolsearch.embedders.http import HttpEmbedder
+    from toolsearch.embedders.joined import JoinedEmbedder
     from toolsearch.embedders.load import load_embedder
     from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
     from toolsearch.embedders.tuned import TunedEmbedder
+    from toolsearch.embedders.universal import UniversalEmbedder
 
 __all__ = [
     "BundledEmbedder",
@@ -21,8 +23,10 @@ __all__ = [
     "Embedder",
     "EmbeddingEndpoint",
     "HttpEmbedder",
+    "JoinedEmbedder",
     "SentenceTransformerEmbedder",
     "TunedEmbedder",
+    "UniversalEmbedder",
     "default_cache_path",
     "load_embedder",
 ]
@@ -33,8 +37,10 @@ _MODULES = {
     "Embedder": "base",
     "EmbeddingEndpoint": "endpoint",
     "HttpEmbedder": "http",
+    "JoinedEmbedder": "joined",
     "SentenceTransformerEmbedder": "sentence_transformers",
     "TunedEmbedder": "tuned",
+    "UniversalEmbedder": "universal",
     "default_cache_path": "cache",
     "load_embedder": "load",
 }

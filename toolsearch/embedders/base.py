@@ -47,6 +47,15 @@ class Embedder(Protocol):
         """
 
 
+def cosine_scale(embedder: Embedder | None) -> float:
+    """What the product of a query's row and a document's row is multiplied by to be the cosine.
+
+    1.0, unless the embedder has an attribute of this name. One that sets the rows of several encoders side by
+    side has it: a query's row then meets only a part of each document's row, which is shorter than 1.
+    """
+    return float(getattr(embedder, "cosine_scale", 1.0))
+
+
 def as_unit_rows(vectors: object, *, n: int, dim: int, embedder_id: str) -> Vectors:
     """`vectors` as (n, dim) float32 rows of length 1; a zero row stays zero.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows
+from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows, cosine_scale
 from toolsearch.embedders.store import VectorStore, default_cache_path
 from toolsearch.exceptions import DimensionMismatchError, EmbedderUnavailableError, EmbeddingError
 
@@ -115,6 +115,11 @@ class CachedEmbedder:
             while len(self._queries) > QUERIES_KEPT:
                 self._queries.popitem(last=False)
         return self._rows(known, texts)
+
+    @property
+    def cosine_scale(self) -> float:
+        """That of the other embedder."""
+        return cosine_scale(self._embedder)
 
     def reads(self, text: str) -> float:
         """What the other embedder says."""

@@ -11,15 +11,20 @@ from toolsearch.exceptions import EmbedderUnavailableError
 from toolsearch.http.secrets import HIDDEN
 
 KNOWN_SPECS = (
-    "'default' (the bundled MiniLM), 'st:NAME' or 'st:NAME@COMMIT' or 'st:FOLDER' (sentence-transformers), "
+    "'default' (the bundled MiniLM), 'multilingual' (that, and an encoder for other languages) or "
+    "'multilingual:EMBEDDER', 'st:NAME' or 'st:NAME@COMMIT' or 'st:FOLDER' (sentence-transformers), "
     "'https://HOST/v1#MODEL' (an OpenAI-compatible endpoint), a folder that toolsearch tune wrote"
 )
+
+_MULTILINGUAL_ID = "+use-m3@"
 
 
 def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embedder:
     """The embedder that `spec` names; its model is loaded when it is first used.
 
     - ``default`` or ``minilm``: the bundled all-MiniLM-L6-v2, also under its full id.
+    - ``multilingual``: the bundled one for English, and beside it the multilingual Universal Sentence Encoder
+      for what it does not read. ``multilingual:EMBEDDER`` has another one for English.
     - ``st:NAME``, ``st:NAME@COMMIT``, ``st:FOLDER``: a sentence-transformers model from the hub, at a
       commit, or from a folder.
     - ``FOLDER``: what ``toolsearch tune`` wrote; a path with a slash, or of a folder that is there.
@@ -35,6 +40,10 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
     Raises:
         EmbedderUnavailableError: `spec` is none of these, or the bundled embedder of another release.
     """
+    if spec == "multilingual" or spec.startswith("multilingual:"):
+        return _multilingual(spec.removeprefix("multilingual").removeprefix(":") or "default", threads)
+    if _MULTILINGUAL_ID in spec:
+        return _multilingual_of_id(spec, threads)
     if spec in {"default", "minilm"} or spec.startswith("minilm-l6-int8@"):
         return _bundled(spec, threads)
     if spec.startswith("st:") and len(spec) > len("st:"):
@@ -59,6 +68,23 @@ def _bundled(spec: str, threads: int | None) -> Embedder:
 
     embedder = BundledEmbedder(threads=threads)
     if "@" in spec and spec != embedder.id:
+        raise EmbedderUnavailableError(
+            f"Embedder {spec!r} is of another release; this one has {embedder.id!r}. "
+            "Rebuild the index, or install the release that built it."
+        )
+    return embedder
+
+
+def _multilingual(first: str, threads: int | None) -> Embedder:
+    from toolsearch.embedders.joined import JoinedEmbedder
+    from toolsearch.embedders.universal import UniversalEmbedder
+
+    return JoinedEmbedder(load_embedder(first, threads=threads), UniversalEmbedder())
+
+
+def _multilingual_of_id(spec: str, threads: int | None) -> Embedder:
+    embedder = _multilingual(spec.rpartition(_MULTILINGUAL_ID)[0], threads)
+    if embedder.id != spec:
         raise EmbedderUnavailableError(
             f"Embedder {spec!r} is of another release; this one has {embedder.id!r}. "
             "Rebuild the index, or install the release that built it."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from toolsearch.embedders.base import Embedder
+from toolsearch.embedders.base import Embedder, cosine_scale
 from toolsearch.exceptions import SearchRequestError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.lint.finding import Finding, Rule, shortened
@@ -41,9 +41,10 @@ def check_self_retrieval(index: ToolIndex, embedder: Embedder) -> Iterator[Findi
     if not asked:
         return
     vectors = embedder.embed_queries(list(asked.values()))
-    alike = near_duplicates(index)
+    alike, scale = near_duplicates(index), cosine_scale(embedder)
     for (row, text), vector in zip(asked.items(), vectors, strict=True):
-        ranked = rank(index, text, vector, None, reads=embedder.reads(text), names=False).rows.tolist()
+        ranking = rank(index, text, vector, None, reads=embedder.reads(text), scale=scale, names=False)
+        ranked = ranking.rows.tolist()
         place = ranked.index(row) if row in ranked else len(ranked)
         better = [other for other in ranked[:place] if other not in alike.get(row, ())]
         if len(better) >= TOP:

@@ -12,7 +12,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.embedders.base import Embedder, Vectors
+from toolsearch.embedders.base import Embedder, Vectors, cosine_scale
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import FUSION_VERSION
 from toolsearch.retrieval.ranking import rank
@@ -84,6 +84,7 @@ def calibrate(
             allowed,
             depth=_PROBE_DEPTH,
             reads=1.0 if embedder is None else embedder.reads(probe),
+            scale=cosine_scale(embedder),
             lexical=lexical,
             names=False,
         ).best_content

@@ -28,11 +28,13 @@ class Wording:
     Attributes:
         vector: Its unit row (dim,), or None to leave out the dense channel.
         reads: Share of it that the encoder reads, 0 to 1.
+        scale: Of the encoder, see `toolsearch.embedders.base.cosine_scale`.
     """
 
     text: str
     vector: Vectors | None
     reads: float = 1.0
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def rank(
     steps: Sequence[Wording] = (),
     depth: int = DEPTH,
     reads: float = 1.0,
+    scale: float = 1.0,
     lexical: bool = True,
     names: bool = True,
     timer: StageTimer | None = None,
@@ -110,10 +113,11 @@ def rank(
         allowed: Mask (n,) of the rows that count; None for all.
         steps: Those of the query, where it has several; they lift the rows that serve them.
         reads: Share of the query that the encoder reads, 0 to 1.
+        scale: What its products are multiplied by to be cosines.
         lexical, names: Whether these channels take part.
     """
     timer = timer or StageTimer()
-    wordings = (Wording(text, vector, reads), *steps)
+    wordings = (Wording(text, vector, reads, scale), *steps)
     found = [
         _put_forward(index, wording, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
         for wording in wordings
@@ -168,7 +172,7 @@ def _channels(index: ToolIndex, wording: Wording, found: _Found, rows: Rows) -> 
     """The parts of the scores of `rows`, which ascend and hold those of `found`."""
     dense = np.zeros(len(rows))
     if wording.vector is not None:
-        dense = index.vectors.similarity(wording.vector, rows).astype(np.float64)
+        dense = wording.scale * index.vectors.similarity(wording.vector, rows).astype(np.float64)
     name = np.zeros(len(rows))
     name[np.searchsorted(rows, list(found.names))] = list(found.names.values())
     lexical = np.zeros(len(rows))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.checks import check_choice
-from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows
+from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows, cosine_scale
 from toolsearch.exceptions import DimensionMismatchError, SearchRequestError
 from toolsearch.index.names import selected_names
 from toolsearch.index.tool_index import ToolIndex
@@ -124,7 +124,7 @@ class ToolSearcher:
             else:
                 ranking = self._rank(state.index, query, vectors, allowed, depth=depth, timer=timer)
             rankings.append(ranking)
-        if any(not ranking.is_read for ranking in rankings):
+        if any(self._is_unread(ranking) for ranking in rankings):
             notices.append(_UNREAD)
         calibration = None
         if not failure:
@@ -157,18 +157,25 @@ class ToolSearcher:
         depth: int,
         timer: StageTimer,
     ) -> Ranking:
+        scale = cosine_scale(self.embedder)
         return rank(
             index,
             query.text,
             vectors.get(query.text),
             allowed,
-            steps=[Wording(step, vectors.get(step), self._reads(step)) for step in query.steps],
+            steps=[Wording(step, vectors.get(step), self._reads(step), scale) for step in query.steps],
             depth=depth,
             reads=self._reads(query.text),
+            scale=scale,
             lexical="lexical" in self.channels,
             names="name" in self.channels,
             timer=timer,
         )
+
+    def _is_unread(self, ranking: Ranking) -> bool:
+        # What is half read by an embedder of two encoders is read by its second one.
+        reads = ranking.channels.reads
+        return not ranking.is_read and (reads < 0.5 or cosine_scale(self.embedder) == 1)
 
     def _reads(self, text: str) -> float:
         return 1.0 if self.embedder is None else self.embedder.reads(text)

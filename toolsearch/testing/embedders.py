@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows
+from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows, cosine_scale
 from toolsearch.exceptions import EmbeddingError
 from toolsearch.naming import split_words
 
@@ -96,6 +96,7 @@ class FlakyEmbedder:
         self._max_texts = max_texts
         self.id = embedder.id
         self.dim = embedder.dim
+        self.cosine_scale = cosine_scale(embedder)
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         self._fail_if_told(texts)
