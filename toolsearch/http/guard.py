@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _ANY_PORT = -1
+_NAME = re.compile(r"[a-z0-9_.:-]+")
 
 
 class AddressRules:
@@ -197,7 +199,7 @@ class _Host:
             url = httpx.URL(f"//{rest}")
             host = _canonical(url)
             is_bare = not url.userinfo and url.raw_path in {b"", b"/"} and not url.fragment
-            usable = is_bare and bool(host) and "*" not in host and (url.port or 0) < 1 << 16
+            usable = is_bare and _NAME.fullmatch(host) is not None and (url.port or 0) < 1 << 16
         except (httpx.InvalidURL, UnicodeError):
             usable = False
         if not usable:
