@@ -44,7 +44,13 @@ def operation(*parameters: JsonObject, body: JsonObject | None = None, **more: A
 
 def parameter(name: str, place: str, schema: JsonObject | None = None, **more: Any) -> JsonObject:
     required = {"required": True} if place == "path" else {}
-    return {"name": name, "in": place, "schema": schema or {"type": "string"}, **required, **more}
+    return {
+        "name": name,
+        "in": place,
+        "schema": {"type": "string"} if schema is None else schema,
+        **required,
+        **more,
+    }
 
 
 class Recorder(httpx.AsyncBaseTransport):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from toolsearch.exceptions import DefinitionError
 from toolsearch.formats.base import readable_text
@@ -25,6 +26,8 @@ from toolsearch.sources.openapi.servers import server_url
 from toolsearch.tools import JsonObject, Tool
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+# No fragment, nor what would end the URL or its host.
+_PLAIN_PATH = re.compile(r"/(?![/\\])[^\s#\\]*")
 READING = frozenset({"get", "head", "options", "trace", "query"})
 
 MAX_DESCRIPTION = 4_000
@@ -165,6 +168,8 @@ def _read(
 def _check_path(name: str, path: str, parameters: tuple[Parameter, ...]) -> None:
     if not path.startswith("/"):
         raise DefinitionError(name, f"its path {path!r:.60} must begin with a slash.")
+    if any(unquote(segment) in {".", ".."} for segment in path.split("/")) or not _PLAIN_PATH.fullmatch(path):
+        raise DefinitionError(name, f"its path {path!r:.60} leads elsewhere than it says.")
     known = {each.name for each in parameters if each.location == "path"}
     wanted = set(path_variables(path))
     for variable in sorted(wanted - known):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.sources.openapi.arguments import Inputs
@@ -67,8 +66,6 @@ def build_request(tool: str, operation: Operation, inputs: Inputs, arguments: Js
     if problems:
         raise ToolArgumentsError(tool, tuple(problems))
     path = _TEMPLATE.sub(lambda found: parts.path[found[1]], operation.path)
-    if any(unquote(segment) in {".", ".."} for segment in path.split("/")):
-        raise ToolArgumentsError(tool, ("The path must not hold a segment that is '.' or '..'.",))
     asked = "&".join(filter(None, parts.query))
     joiner = "&" if "?" in path else "?"
     return BuiltRequest(

@@ -52,8 +52,9 @@ class SchemaReader:
         """Everything that the schemas read so far refer to, by name."""
         while self._waiting:
             ref = self._waiting.popleft()
-            read = self._read(self._document.target(self._tool, ref), (ref,))
-            read = {} if read is True else {"not": {}} if read is False else read
+            target = self._document.target(self._tool, ref)
+            is_full = self._characters > MAX_DEFINITIONS_CHARACTERS
+            read = self._stub(target) if is_full else self._read(target, (ref,))
             self._definitions[self._names[ref]] = read
             self._characters += len(json.dumps(read, default=str))
         return self._definitions
@@ -102,8 +103,6 @@ class SchemaReader:
         is_nullable = beside.pop("nullable", False) is True
         around = self._read(beside, open_refs, depth + 1) if beside else {}
         if ref not in self._names:
-            if self._characters > MAX_DEFINITIONS_CHARACTERS:
-                return {**self._stub(target), **around}
             self._names[ref] = self._free_name(ref)
             self._waiting.append(ref)
         link = {"$ref": as_ref(("$defs", self._names[ref]))}
@@ -115,10 +114,8 @@ class SchemaReader:
         note = "definitions beyond a size that models can read are left out of its input schema"
         if note not in self.mended:
             self.mended.append(note)
-        kept: JsonObject = {key: target[key] for key in ("type", "enum") if key in target}
-        about = target.get("description")
-        told = f"{about:.200} " if isinstance(about, str) else ""
-        return {**kept, "description": told + LEFT_OUT}
+        kind = {"type": target["type"]} if "type" in target else {}
+        return {**kind, "description": LEFT_OUT}
 
     def _free_name(self, ref: str) -> str:
         steps = ref_steps(ref)
