@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from toolsearch.cli import catalogs, chat, demo, evaluation, indexing, lint, search, tokens, tuning
+from toolsearch.cli import catalogs, chat, demo, evaluation, indexing, lint, search, tokens, trust, tuning
 from toolsearch.cli.errors import EXIT_CODES, Commands
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("lint", epilog=EXIT_CODES)(lint.lint)
 app.command("tune", epilog=EXIT_CODES)(tuning.tune)
 app.command("tokens", epilog=EXIT_CODES)(tokens.tokens)
 app.add_typer(catalogs.group, name="catalog")
+app.add_typer(trust.group, name="trust")
 app.command("demo", epilog=EXIT_CODES)(demo.demo)
 
 

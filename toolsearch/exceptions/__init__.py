@@ -45,6 +45,7 @@ ToolSearchError
 │   └── ToolFailed                the tool failed, and says why
 │       └── ToolTimeoutError      it took longer than it may
 ├── ToolResultError               a tool returned what cannot be sent to a model
+├── TrustError                    a trust file that cannot be used, or not as asked
 ├── StoreError                    a file of conversations, sessions or calls that cannot be used
 ├── EvaluationError               queries, qrels or a run that cannot be scored
 └── TuningError                   an encoder that cannot be tuned as asked
@@ -109,6 +110,9 @@ from toolsearch.exceptions.tools import (
     UnknownToolError,
     UnresolvedTypeError,
 )
+from toolsearch.exceptions.trust import (
+    TrustError,
+)
 
 __all__ = [
     "AddressRefusedError",
@@ -156,6 +160,7 @@ __all__ = [
     "ToolRetry",
     "ToolSearchError",
     "ToolTimeoutError",
+    "TrustError",
     "TuningError",
     "UnknownToolError",
     "UnresolvedTypeError",

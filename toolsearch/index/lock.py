@@ -25,12 +25,22 @@ def write_lock(folder: Path, *, timeout_s: float) -> Iterator[None]:
     Raises:
         IndexLockedError: another writer held it for all of `timeout_s`.
     """
-    path = folder / LOCK_FILE
+    with locked(folder / LOCK_FILE, timeout_s=timeout_s, refusal=IndexLockedError(folder, timeout_s)):
+        yield
+
+
+@contextmanager
+def locked(path: Path, *, timeout_s: float, refusal: Exception) -> Iterator[None]:
+    """Hold the lock file `path`; it is removed afterwards.
+
+    Raises:
+        Exception: `refusal`, where another writer held it for all of `timeout_s`.
+    """
     remove_unless_file(path)
     deadline = time.monotonic() + timeout_s
     while (descriptor := _acquired(path)) is None:
         if time.monotonic() >= deadline:
-            raise IndexLockedError(folder, timeout_s)
+            raise refusal
         time.sleep(_POLL_S)
     try:
         yield
