@@ -10,7 +10,7 @@ from typing import Self, TypedDict, Unpack
 
 import httpx
 
-from toolsearch.checks import check_known, check_number, check_whole
+from toolsearch.checks import check_collection, check_known, check_number, check_whole
 from toolsearch.exceptions import CatalogFileError, DefinitionError
 from toolsearch.functions.data import tool_from_schema
 from toolsearch.http.address import http_url
@@ -207,6 +207,8 @@ def _check(document: OpenApiDocument, settings: OpenApiSettings) -> None:
     check_whole("max_result_bytes", settings.get("max_result_bytes", MAX_RESULT_BYTES))
     check_known("security scheme", settings.get("credentials", {}), sorted(scheme_names(document)))
     check_known("server variable", settings.get("variables", {}), sorted(variable_names(document.value)))
+    check_collection("allow_hosts", settings.get("allow_hosts", ()))
+    check_collection("allow_private", settings.get("allow_private", ()))
     if settings.get("server"):
         http_url(settings["server"])
 
