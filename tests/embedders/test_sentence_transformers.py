@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from toolsearch.embedders.base import Embedder
-from toolsearch.embedders.bundled import BundledEmbedder
+from toolsearch.embedders.minilm import MiniLmEmbedder
 from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
 from toolsearch.exceptions import EmbedderUnavailableError
 
@@ -51,12 +51,12 @@ def hub(tmp_path: Path, folder: Path) -> Path:
 
 
 @needs_model
-def test_the_bundled_model_is_the_same_in_full_precision(embedder: SentenceTransformerEmbedder) -> None:
+def test_plain_minilm_is_the_same_in_full_precision(embedder: SentenceTransformerEmbedder) -> None:
     """With int8 weights every text keeps a cosine of .995 to the authors' code in float32."""
-    rows, bundled = embedder.embed_documents(TEXTS), BundledEmbedder().embed_documents(TEXTS)
+    rows, plain = embedder.embed_documents(TEXTS), MiniLmEmbedder().embed_documents(TEXTS)
     assert rows.dtype == np.float32
-    assert (rows * bundled).sum(axis=1).min() > 0.995
-    np.testing.assert_allclose(rows @ rows.T, bundled @ bundled.T, atol=0.01)
+    assert (rows * plain).sum(axis=1).min() > 0.995
+    np.testing.assert_allclose(rows @ rows.T, plain @ plain.T, atol=0.01)
 
 
 @needs_model

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import torch
@@ -18,6 +19,7 @@ from toolsearch.tuning.export import export_encoder
 from toolsearch.tuning.graph import BertShape, build_graph, quantized
 from toolsearch.tuning.lora import add_adapters, merge_adapters
 from toolsearch.tuning.pairs import Example, tool_source
+from toolsearch.tuning.weights import read_weights
 
 TEXTS = ["get the weather", "send a letter", "pay", "track a parcel of my order for the day : the rain . sun"]
 
@@ -107,3 +109,34 @@ def test_an_int8_encoder_too_far_off_is_an_error(
     monkeypatch.setattr(export, "LEAST_COSINE", 1.5)
     with pytest.raises(TuningError, match="too far"):
         export_encoder(encoder, tmp_path, name="a", check_texts=TEXTS)
+
+
+def test_an_exported_encoder_can_be_tuned_further(encoder: TextEncoder, tmp_path: Path) -> None:
+    """Its weights are read back from the int8 file: the vectors are those of the embedder."""
+    export_encoder(encoder, tmp_path, name="a", check_texts=TEXTS)
+    again = load_encoder(tmp_path, precision="fp32", device="cpu")
+    np.testing.assert_allclose(
+        again.vectors(TEXTS, 64), TunedEmbedder(tmp_path).embed_documents(TEXTS), atol=1e-5
+    )
+    add_adapters(again.model, rank=2, alpha=4)
+    further = export_encoder(again, tmp_path / "further", name="b", check_texts=TEXTS)
+    assert further.min_cosine > 0.999
+
+
+def test_each_weight_is_read_back_as_it_was_given(encoder: TextEncoder, tmp_path: Path) -> None:
+    merge_adapters(encoder.model)
+    weights = {key: value.detach().numpy() for key, value in encoder.model.state_dict().items()}
+    shape = BertShape(32, 2, 2, 1e-12)
+    onnx.save(build_graph(weights, shape, int8=False), tmp_path / "exact.onnx")
+    read, read_shape = read_weights(tmp_path / "exact.onnx")
+    assert read_shape == shape
+    assert read.keys() == weights.keys()
+    for name, expected in weights.items():
+        np.testing.assert_allclose(read[name], expected, rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("content", [b"", b"no graph", b"\x08\x08"])
+def test_a_file_that_holds_no_such_graph_is_an_error(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(TuningError, match=r"model\.onnx' holds no encoder that can be tuned"):
+        read_weights(tmp_path / "model.onnx")

@@ -7,7 +7,14 @@ import torch
 from torch import nn
 
 from toolsearch.tuning.encoder import load_encoder
-from toolsearch.tuning.lora import LowRankLinear, add_adapters, load_adapter_state, read_adapter, save_adapter
+from toolsearch.tuning.lora import (
+    LowRankLinear,
+    add_adapters,
+    load_adapter_state,
+    read_adapter,
+    save_adapter,
+    weaken_adapters,
+)
 
 
 def test_an_adapter_adds_its_scaled_product_to_the_map() -> None:
@@ -18,6 +25,17 @@ def test_an_adapter_adds_its_scaled_product_to_the_map() -> None:
     assert torch.equal(adapter(x), base(x))
     nn.init.normal_(adapter.up)
     expected = x @ (base.weight + 3 * adapter.up @ adapter.down).T + base.bias
+    torch.testing.assert_close(adapter(x), expected)
+    torch.testing.assert_close(adapter.merged()(x), expected)
+
+
+def test_a_weakened_adapter_adds_less() -> None:
+    base = nn.Linear(5, 3)
+    adapter = LowRankLinear(base, rank=2, alpha=6)
+    nn.init.normal_(adapter.up)
+    x = torch.randn(4, 5)
+    expected = base(x) + (adapter(x) - base(x)) * 0.25
+    weaken_adapters(nn.Sequential(adapter), 0.25)
     torch.testing.assert_close(adapter(x), expected)
     torch.testing.assert_close(adapter.merged()(x), expected)
 

@@ -53,7 +53,8 @@ def tune(
         ),
     ] = "",
     base: Annotated[
-        str, typer.Option(metavar="DIR", help="A BERT sentence encoder; without, all-MiniLM-L6-v2.")
+        str,
+        typer.Option(metavar="DIR", help="A BERT sentence encoder, or minilm; without, the bundled one."),
     ] = "",
     name: Annotated[str, typer.Option(metavar="NAME", help="Begins the embedder's id.")] = "tuned",
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many steps.")] = 150,

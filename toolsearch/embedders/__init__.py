@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from toolsearch.embedders.http import HttpEmbedder
     from toolsearch.embedders.joined import JoinedEmbedder
     from toolsearch.embedders.load import load_embedder
+    from toolsearch.embedders.minilm import MiniLmEmbedder
     from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
     from toolsearch.embedders.tuned import TunedEmbedder
     from toolsearch.embedders.universal import UniversalEmbedder
@@ -24,6 +25,7 @@ __all__ = [
     "EmbeddingEndpoint",
     "HttpEmbedder",
     "JoinedEmbedder",
+    "MiniLmEmbedder",
     "SentenceTransformerEmbedder",
     "TunedEmbedder",
     "UniversalEmbedder",
@@ -38,6 +40,7 @@ _MODULES = {
     "EmbeddingEndpoint": "endpoint",
     "HttpEmbedder": "http",
     "JoinedEmbedder": "joined",
+    "MiniLmEmbedder": "minilm",
     "SentenceTransformerEmbedder": "sentence_transformers",
     "TunedEmbedder": "tuned",
     "UniversalEmbedder": "universal",

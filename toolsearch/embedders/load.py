@@ -11,18 +11,22 @@ from toolsearch.exceptions import EmbedderUnavailableError
 from toolsearch.http.secrets import HIDDEN
 
 KNOWN_SPECS = (
-    "'default' (the bundled MiniLM), 'multilingual' (that, and an encoder for other languages) or "
-    "'multilingual:EMBEDDER', 'st:NAME' or 'st:NAME@COMMIT' or 'st:FOLDER' (sentence-transformers), "
-    "'https://HOST/v1#MODEL' (an OpenAI-compatible endpoint), a folder that toolsearch tune wrote"
+    "'default' (the bundled one), 'minilm' (all-MiniLM-L6-v2 untuned), 'multilingual' (the bundled one, and "
+    "one for other languages) or 'multilingual:EMBEDDER', 'st:NAME' or 'st:NAME@COMMIT' or 'st:FOLDER' "
+    "(sentence-transformers), 'https://HOST/v1#MODEL' (an OpenAI-compatible endpoint), a folder that "
+    "toolsearch tune wrote"
 )
 
+BUNDLED_ID, MINILM_ID = "toolsearch-minilm@", "minilm-l6-int8@"
 _MULTILINGUAL_ID = "+use-m3@"
 
 
 def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embedder:
     """The embedder that `spec` names; its model is loaded when it is first used.
 
-    - ``default`` or ``minilm``: the bundled all-MiniLM-L6-v2, also under its full id.
+    - ``default``: the bundled encoder, also under its full id.
+    - ``minilm``: all-MiniLM-L6-v2 as it was before it was tuned, also under its full id; needs the extra
+      ``minilm``.
     - ``multilingual``: the bundled one for English, and beside it the multilingual Universal Sentence Encoder
       for what it does not read. ``multilingual:EMBEDDER`` has another one for English.
     - ``st:NAME``, ``st:NAME@COMMIT``, ``st:FOLDER``: a sentence-transformers model from the hub, at a
@@ -41,11 +45,17 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
         EmbedderUnavailableError: `spec` is none of these, or the bundled embedder of another release.
     """
     if spec == "multilingual" or spec.startswith("multilingual:"):
-        return _multilingual(spec.removeprefix("multilingual").removeprefix(":") or "default", threads)
+        return _multilingual(spec.partition(":")[2] or "default", threads)
     if _MULTILINGUAL_ID in spec:
-        return _multilingual_of_id(spec, threads)
-    if spec in {"default", "minilm"} or spec.startswith("minilm-l6-int8@"):
-        return _bundled(spec, threads)
+        return _of_this_release(spec, _multilingual(spec.rpartition(_MULTILINGUAL_ID)[0], threads))
+    if spec == "default" or spec.startswith(BUNDLED_ID):
+        from toolsearch.embedders.bundled import BundledEmbedder
+
+        return _of_this_release(spec, BundledEmbedder(threads=threads))
+    if spec == "minilm" or spec.startswith(MINILM_ID):
+        from toolsearch.embedders.minilm import MiniLmEmbedder
+
+        return _of_this_release(spec, MiniLmEmbedder(threads=threads))
     if spec.startswith("st:") and len(spec) > len("st:"):
         return _sentence_transformers(spec.removeprefix("st:"))
     if spec.startswith(("http://", "https://")):
@@ -63,10 +73,7 @@ def _is_folder(spec: str) -> bool:
     return "://" not in spec and ("/" in spec or "\\" in spec or (spec != "" and Path(spec).is_dir()))
 
 
-def _bundled(spec: str, threads: int | None) -> Embedder:
-    from toolsearch.embedders.bundled import BundledEmbedder
-
-    embedder = BundledEmbedder(threads=threads)
+def _of_this_release(spec: str, embedder: Embedder) -> Embedder:
     if "@" in spec and spec != embedder.id:
         raise EmbedderUnavailableError(
             f"Embedder {spec!r} is of another release; this one has {embedder.id!r}. "
@@ -80,16 +87,6 @@ def _multilingual(first: str, threads: int | None) -> Embedder:
     from toolsearch.embedders.universal import UniversalEmbedder
 
     return JoinedEmbedder(load_embedder(first, threads=threads), UniversalEmbedder())
-
-
-def _multilingual_of_id(spec: str, threads: int | None) -> Embedder:
-    embedder = _multilingual(spec.rpartition(_MULTILINGUAL_ID)[0], threads)
-    if embedder.id != spec:
-        raise EmbedderUnavailableError(
-            f"Embedder {spec!r} is of another release; this one has {embedder.id!r}. "
-            "Rebuild the index, or install the release that built it."
-        )
-    return embedder
 
 
 def _sentence_transformers(model: str) -> Embedder:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from toolsearch.embedders.base import Progress, Vectors
 from toolsearch.embedders.language import is_not_english
@@ -17,6 +18,8 @@ CONFIG = "encoder.json"
 WEIGHTS = "model.int8.onnx"
 TOKENIZER = "tokenizer.json"
 FORMAT = 1
+MOST_TOKENS = 512
+"""As many positions as a BERT encoder has."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,18 @@ class TunedEmbedder:
     text there is one vector, as for `BundledEmbedder`.
     """
 
-    def __init__(self, folder: Path | str, *, threads: int | None = None) -> None:
+    _OWNER: ClassVar[str] = "The tuned encoder's file"
+    _REMEDY: ClassVar[str] = "Tune it again, or copy the whole folder."
+
+    def __init__(
+        self, folder: Path | str, *, max_tokens: int | None = None, threads: int | None = None
+    ) -> None:
         """Reads ``encoder.json`` and loads nothing yet.
 
         Args:
             folder: What ``toolsearch tune`` wrote.
+            max_tokens: Texts are cut here, from 3 to 512, which changes the `id`; None cuts where
+                ``encoder.json`` says.
             threads: For many texts at once; None takes every processor that this process may use.
 
         Raises:
@@ -92,12 +102,21 @@ class TunedEmbedder:
         """
         self.folder = Path(folder)
         self._config = EncoderConfig.read(self.folder)
+        if max_tokens is not None:
+            if not 3 <= max_tokens <= MOST_TOKENS:
+                raise ValueError(f"max_tokens is {max_tokens}, not from 3 to {MOST_TOKENS}.")
+            self._config = replace(self._config, max_tokens=max_tokens)
         self.id = self._config.id
         self.dim = self._config.dim
         self._encoder = OnnxEncoder(self.id, dim=self.dim, threads=threads, open_model=self._open)
 
     def __repr__(self) -> str:
         return f"TunedEmbedder({str(self.folder)!r}, id={self.id!r})"
+
+    @property
+    def threads(self) -> int:
+        """How many threads embed many texts."""
+        return self._encoder.threads
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Unit rows (n, dim), float32, in the order of `texts`.
@@ -124,9 +143,9 @@ class TunedEmbedder:
             check_file(
                 path,
                 sha256,
-                owner="The tuned encoder's file",
+                owner=self._OWNER,
                 expected=f"{CONFIG} names",
-                remedy="Tune it again, or copy the whole folder.",
+                remedy=self._REMEDY,
             )
         return open_onnx(
             weights, vocabulary, max_tokens=config.max_tokens, unknown_token=config.unknown_token

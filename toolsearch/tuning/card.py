@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolsearch.embedders.bundled import NAME
 from toolsearch.tuning.comparison import Gain
 from toolsearch.tuning.tune import TuneResult
 
@@ -70,9 +71,9 @@ def _card(
         "",
         "## Licence",
         "",
-        "all-MiniLM-L6-v2 is licensed under the Apache License 2.0. The adapter is derived from the data "
+        f"{result.base[0]} is licensed under the Apache License 2.0. The adapter is derived from the data "
         "above, whose terms apply to it."
-        if result.base[0] == "all-MiniLM-L6-v2"
+        if result.base[0] in {"all-MiniLM-L6-v2", NAME}
         else "The terms of the base model and of the data above apply.",
         "",
     ]

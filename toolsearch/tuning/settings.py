@@ -22,6 +22,8 @@ class TuneSettings:
         layers: How many of the uppermost layers are trained; None trains all of them.
         learning_rate: At its highest, after the warm-up; it then falls to 0 along a cosine.
         warmup: Share of the steps over which it rises.
+        keep: Share of what the adapters change that stays when they are merged, above 0 up to 1; with less,
+            more of what the base model knew of other catalogs stays.
         weight_decay: As AdamW decouples it.
         dropout: On what goes into the adapters, in training only.
         clip: Longest gradient, as the norm over all trained weights.
@@ -50,6 +52,7 @@ class TuneSettings:
     layers: int | None = 4
     learning_rate: float = 6e-4
     warmup: float = 0.1
+    keep: float = 1.0
     weight_decay: float = 0.01
     dropout: float = 0.0
     clip: float = 1.0
@@ -85,6 +88,8 @@ class TuneSettings:
             raise ValueError(f"minutes is {self.minutes}, not above 0.")
         if self.batch_pairs < self.batch_sources:
             raise ValueError(f"{self.batch_pairs} pairs do not make {self.batch_sources} draws.")
+        if not 0 < self.keep <= 1 or (self.keep < 1 and not self.rank):
+            raise ValueError(f"keep is {self.keep}, not above 0 up to 1, or below 1 without adapters.")
         if not 0 <= self.distill <= 1:
             raise ValueError(f"distill is {self.distill}, not from 0 to 1.")
 

@@ -15,7 +15,7 @@ from toolsearch.tuning.catalog_pairs import catalog_source
 from toolsearch.tuning.checkpoint import FILE as CHECKPOINT
 from toolsearch.tuning.encoder import load_encoder
 from toolsearch.tuning.export import ExportCheck, export_encoder
-from toolsearch.tuning.lora import save_adapter
+from toolsearch.tuning.lora import save_adapter, weaken_adapters
 from toolsearch.tuning.negatives import mine_negatives
 from toolsearch.tuning.pairs import Example, PairSource, dataset_source, mix
 from toolsearch.tuning.settings import TuneSettings
@@ -85,7 +85,8 @@ def tune(
         out: A folder; made if need be.
         settings: None takes the defaults.
         held_out: Sources to measure on; the best weights on them are taken. See `train`.
-        base: The folder of a BERT sentence encoder with mean pooling; empty for all-MiniLM-L6-v2.
+        base: The folder of a BERT sentence encoder with mean pooling, or as for `load_encoder`; empty for the
+            bundled one.
         name: Begins the embedder's id.
         teacher: See `train`.
         resume: Go on from the checkpoint in `out`, where there is one.
@@ -108,6 +109,7 @@ def tune(
         resume=resume,
         progress=progress,
     )
+    weaken_adapters(encoder.model, settings.keep)
     out.mkdir(parents=True, exist_ok=True)
     metadata = {
         "base": encoder.name,
