@@ -188,3 +188,8 @@ def test_a_part_that_could_not_be_told_from_two_is_refused(how: JsonObject, valu
 def test_what_no_header_can_carry_is_refused(value: Any) -> None:
     with pytest.raises(ToolArgumentsError, match="'color'"):
         sent("header", value)
+
+
+def test_a_dot_that_would_split_a_label_is_refused() -> None:
+    with pytest.raises(ToolArgumentsError, match="stands between the parts"):
+        sent("path", ["1.5"], style="label", explode=True)

@@ -27,7 +27,8 @@ def path_text(parameter: Parameter, value: Any) -> str:
     """What stands in place of ``{name}`` in a path, percent-encoded.
 
     Raises:
-        ValueError: the value is empty or a dot, and would make another path.
+        ValueError: the value is empty or a dot, and would make another path, or a part of it holds what would
+            split it.
     """
     how = parameter.serialization
     if how.media_type:
@@ -112,6 +113,9 @@ def as_json(value: Any) -> str:
 def _in_path(name: str, value: Any, items: list[tuple[str | None, str]] | None, how: Serialization) -> str:
     if how.style == "label":
         separator = "." if how.explode else ","
+        if items is not None and how.explode:
+            # A dot is never percent-encoded.
+            _refuse_within(_flat(items), ".")
         return "." + (_encoded(as_text(value)) if items is None else _joined(items, separator, how.explode))
     if how.style == "matrix":
         key = _encoded(name)
