@@ -23,7 +23,9 @@ from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder, make_embedder
+from benchmarks.encoder_speed import encoder_speed
 from benchmarks.graph import graph
+from benchmarks.languages import languages
 from benchmarks.machine import describe_machine
 from benchmarks.names import names
 from benchmarks.results import REFERENCE, RESULTS
@@ -212,6 +214,8 @@ TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObje
     "names": names,
     "nothing-fits": nothing_fits,
     "unread": unread,
+    "languages": languages,
+    "encoder-speed": encoder_speed,
     "graph": graph,
     "steps": steps,
 }

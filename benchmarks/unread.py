@@ -33,7 +33,7 @@ def unread(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonOb
     queries, sought = [], []
     for tool in tools:
         clauses = [clause.strip() for clause in _CLAUSE_END.split(tool.description) if clause.strip()]
-        if len(clauses) > 1 and _is_chinese(tool.description):
+        if len(clauses) > 1 and is_chinese(tool.description):
             queries.append(clauses[0][:40])
             sought.append(replace(tool, description="，".join(clauses[1:])))
     english = [tool for tool in tools if len(tool.description) > 40 and not _HAN.search(tool.description)]
@@ -56,7 +56,8 @@ def unread(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonOb
     }
 
 
-def _is_chinese(description: str) -> bool:
+def is_chinese(description: str) -> bool:
+    """Whether most of the letters and digits are Chinese, and there are some."""
     n_han = len(_HAN.findall(description))
     return n_han >= 20 and n_han > 0.5 * sum(map(str.isalnum, description))
 

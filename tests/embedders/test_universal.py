@@ -1,11 +1,16 @@
 """The multilingual encoder: genuine files only, texts near their translations, answers for odd ones."""
 
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from toolsearch.cli import app
 from toolsearch.embedders import universal
 from toolsearch.embedders.base import Embedder
 from toolsearch.embedders.joined import JoinedEmbedder
@@ -13,6 +18,7 @@ from toolsearch.embedders.load import load_embedder
 from toolsearch.embedders.universal import UniversalEmbedder
 from toolsearch.exceptions import EmbedderUnavailableError
 
+ROOT = Path(__file__).parents[2]
 ENGLISH = ["What is the weather in Paris?", "Send an email to Anna", "Refund the customer's payment"]
 TRANSLATED = {
     "de": ["Wie ist das Wetter in Paris?", "Schick eine E-Mail an Anna", "Erstatte die Zahlung des Kunden"],
@@ -46,6 +52,20 @@ def test_odd_texts_have_vectors_and_blank_ones_zero_rows(embedder: Embedder) -> 
     assert np.linalg.norm(rows, axis=1).round(5).tolist() == [0, 0, 1, 1, 1]
     assert (rows[4] == embedder.embed_documents(["中" * universal.MAX_CHARACTERS])[0]).all()
     assert embedder.embed_documents([]).shape == (0, 512)
+
+
+def test_the_commands_of_the_page_find_the_tool_of_a_german_request(
+    embedder: Embedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del embedder
+    (tmp_path / "indexes").symlink_to(ROOT / "indexes")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLSEARCH_CACHE_DIR", str(tmp_path / "cache"))
+    page = (ROOT / "docs" / "languages.md").read_text(encoding="utf-8")
+    for command in re.findall(r"^\$ toolsearch (.+)$", page, re.MULTILINE):
+        done = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
+        assert done.exit_code == 0, command
+    assert re.search(r"\w+__\w+", done.stdout).group() == "geo__weather_forecast"
 
 
 def test_altered_weights_are_refused(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
