@@ -30,7 +30,7 @@ LAYERS = {
             "advisors",
             "telemetry",
             "router adapters evaluation lint testing demo",
-            "tuning trust",
+            "tuning trust serving",
             "cli",
         )
     )

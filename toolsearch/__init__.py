@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from toolsearch.retrieval.permission import ToolFilter
     from toolsearch.retrieval.searcher import ToolSearcher
     from toolsearch.router import ToolRouter
+    from toolsearch.serving.mcp_tools import mcp_server
     from toolsearch.sources.files import LoadedCatalog, read_catalog
+    from toolsearch.sources.openapi import OpenApiSource, load_openapi
     from toolsearch.tokens import catalog_tokens, count_tokens
     from toolsearch.tools import Tool, ToolContext, ToolDefinition
 
@@ -71,6 +73,7 @@ _MODULES = {
     "LoadedCatalog": "sources.files",
     "LoopLimits": "advisors.limits",
     "MemoryAdvisor": "advisors.memory",
+    "OpenApiSource": "sources.openapi",
     "PausedRun": "advisors.paused",
     "Retriever": "retrieval.base",
     "ScoredTool": "retrieval.base",
@@ -102,6 +105,8 @@ _MODULES = {
     "load_chat_model": "chat.load",
     "load_dataset": "evaluation.datasets",
     "load_embedder": "embedders.load",
+    "load_openapi": "sources.openapi",
+    "mcp_server": "serving.mcp_tools",
     "public_name": "naming",
     "read_catalog": "sources.files",
     "read_tools": "formats",
@@ -131,6 +136,7 @@ __all__ = [
     "LoadedCatalog",
     "LoopLimits",
     "MemoryAdvisor",
+    "OpenApiSource",
     "PausedRun",
     "Retriever",
     "ScoredTool",
@@ -163,6 +169,8 @@ __all__ = [
     "load_chat_model",
     "load_dataset",
     "load_embedder",
+    "load_openapi",
+    "mcp_server",
     "public_name",
     "read_catalog",
     "read_tools",

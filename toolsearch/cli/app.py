@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from toolsearch.cli import catalogs, chat, demo, evaluation, indexing, lint, search, tokens, trust, tuning
+from toolsearch.cli import (
+    catalogs,
+    chat,
+    demo,
+    evaluation,
+    indexing,
+    lint,
+    mcp,
+    search,
+    tokens,
+    trust,
+    tuning,
+)
 from toolsearch.cli.errors import EXIT_CODES, Commands
 
 app = typer.Typer(
@@ -28,6 +40,7 @@ app.command("tune", epilog=EXIT_CODES)(tuning.tune)
 app.command("tokens", epilog=EXIT_CODES)(tokens.tokens)
 app.add_typer(catalogs.group, name="catalog")
 app.add_typer(trust.group, name="trust")
+app.add_typer(mcp.group, name="mcp")
 app.command("demo", epilog=EXIT_CODES)(demo.demo)
 
 

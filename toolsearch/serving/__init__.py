@@ -1,0 +1,1 @@
+"""Serving: tools of this package for the clients of others."""
