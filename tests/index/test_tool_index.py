@@ -153,7 +153,6 @@ import sys
 from tests.index.support import some_tools
 from toolsearch.catalog import Catalog
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.index.vectors import Kind
 from toolsearch.testing import HashingEmbedder
 catalog = Catalog(some_tools(300))
 for kind in ("flat", "ivf", "hnsw"):
@@ -308,7 +307,6 @@ def test_an_index_of_another_embedder_is_refused(flags: list[str], tmp_path: Pat
 import sys
 from toolsearch.exceptions import IndexMismatchError
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.index.vectors import Kind
 from toolsearch.testing import HashingEmbedder
 for act in (
     lambda: ToolIndex.load(sys.argv[1], HashingEmbedder(768)),
@@ -343,7 +341,7 @@ def test_parts_of_different_indexes_are_not_put_together(
 ) -> None:
     """(E138)"""
     one, other = (ToolIndex.build(Catalog(some_tools(n)), embedder) for n in (20, 21))
-    parts = Snapshot(one.tools, one.columns, one.vectors, one.lexicon, None)
+    parts = Snapshot(one.tools, one.columns, one.vectors, one.lexicon, one.name_index, None)
     mixed = replace(parts, **{part: getattr(other, part)})
     save_folder(tmp_path / "index", one.summary, mixed.write)
     with pytest.raises(IndexDamagedError):
@@ -354,7 +352,7 @@ def test_a_deep_look_finds_what_fits_but_is_wrong(embedder: HashingEmbedder, tmp
     """(E138)"""
     one, other = (ToolIndex.build(Catalog(some_tools(20, version=v)), embedder) for v in (1, 2))
     for part in ("tools", "columns"):
-        parts = Snapshot(one.tools, one.columns, one.vectors, one.lexicon, None)
+        parts = Snapshot(one.tools, one.columns, one.vectors, one.lexicon, one.name_index, None)
         mixed = replace(parts, **{part: getattr(other, part)})
         save_folder(tmp_path / part, one.summary, mixed.write)
         with pytest.raises(IndexDamagedError):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import translate
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -20,6 +22,8 @@ from toolsearch.tools import Tool
 
 TEXTS_FILE = "columns.json"
 FACTS_FILE = "columns.npy"
+
+GLOBS_KEPT = 64
 
 T = TypeVar("T")
 Rows: TypeAlias = NDArray[np.int64]
@@ -117,10 +121,20 @@ class ToolColumns:
         """(n,)"""
         return self.facts["pinned"]
 
-    @property
+    @cached_property
     def tokens(self) -> NDArray[np.uint32]:
         """(n,) tokens of each definition."""
-        return self.facts["tokens"]
+        return np.ascontiguousarray(self.facts["tokens"])
+
+    @cached_property
+    def total_tokens(self) -> int:
+        """Tokens of all definitions."""
+        return int(self.tokens.sum())
+
+    @cached_property
+    def claimed_read_only(self) -> NDArray[np.bool_]:
+        """(n,) whether the source claims that a tool only reads."""
+        return self.facts["read_only"] == 1
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -136,6 +150,29 @@ class ToolColumns:
     def tag_rows(self) -> dict[str, Rows]:
         """The rows of each tag, ascending; tags sorted."""
         return _rows_by_label(self.tags)
+
+    def matching(self, globs: tuple[str, ...]) -> NDArray[np.bool_]:
+        """(n,) which public name, raw name or ``source/raw_name`` fits one of `globs`; case counts.
+
+        The last `GLOBS_KEPT` answers are kept: permissions ask the same again with each search.
+        """
+        packed = self._matching.get(globs)
+        if packed is None:
+            fits = re.compile("|".join(map(translate, globs)) or "(?!)").match
+            names = zip(self.names, self.raw_names, self.sources, strict=True)
+            mask = np.fromiter(
+                (bool(fits(name) or fits(raw) or fits(f"{source}/{raw}")) for name, raw, source in names),
+                dtype=bool,
+                count=len(self),
+            )
+            if len(self._matching) >= GLOBS_KEPT:
+                self._matching.clear()
+            self._matching[globs] = packed = np.packbits(mask)
+        return np.unpackbits(packed, count=len(self)).view(np.bool_)
+
+    @cached_property
+    def _matching(self) -> dict[tuple[str, ...], NDArray[np.uint8]]:
+        return {}
 
     @cached_property
     def fingerprint(self) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
+from toolsearch.index.keys import Keys
 from toolsearch.index.text import fold
 from toolsearch.naming import split_words
 
@@ -22,6 +23,10 @@ CONFIDENCE: dict[MatchKind, float] = {"exact": 1.0, "case": 0.98, "style": 0.95,
 MIN_TYPO_LENGTH = 5
 """Letters and digits in a name, below which one letter off is another name."""
 
+COMPARED_ALL = 200_000
+"""Keys up to which `NameIndex.near` compares all, which takes less than a tenth of a second."""
+
+_END = 3
 _SELECT = "select:"
 # What others count beside the tool of this public name or, where there is none, of the name as it is written.
 _BESIDE_WRITTEN = 0.5
@@ -66,24 +71,18 @@ def selected_names(query: str) -> tuple[str, ...] | None:
 class NameIndex:
     """Names of tools: row i is the i-th tool it was built of. Immutable, safe to share between threads."""
 
-    def __init__(self, raw_names: Sequence[str], sources: Sequence[str], public_names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        raw_names: Sequence[str],
+        sources: Sequence[str],
+        public_names: Sequence[str],
+        keys: Keys | None = None,
+    ) -> None:
+        """`keys` are those of these names where they are known."""
         self._raw = raw_names
         self._sources = sources
         self._public = public_names
-        self._rows: dict[str, list[int]] = {}
-        prefixes = {source: _prefixes(source) for source in dict.fromkeys(sources)}
-        for row, (raw, source, public) in enumerate(zip(raw_names, sources, public_names, strict=True)):
-            bare = _squash(raw)
-            keys = {bare, _squash(public)}
-            for prefix in prefixes[source]:
-                keys.add(prefix + bare)
-                if bare.startswith(prefix):
-                    keys.add(bare[len(prefix) :])
-            for key in keys:
-                self._rows.setdefault(key, []).append(row)
-        self._rows.pop("", None)
-        self._sorted = sorted(self._rows)
-        self._reversed = sorted(key[::-1] for key in self._rows)
+        self.keys = Keys.build(_keyed(raw_names, sources, public_names)) if keys is None else keys
 
     @classmethod
     def build(
@@ -134,10 +133,18 @@ class NameIndex:
         return Selection(tuple(matches.values()), tuple(missing))
 
     def near(self, name: str, limit: int = 5) -> list[int]:
-        """Up to `limit` rows whose names look most like `name`, best first, ties by row."""
+        """Up to `limit` rows whose names look most like `name`, best first, ties by row.
+
+        Among very many names only those that begin or end like it are looked at.
+        """
         key = _squash(name)
-        found = process.extract(key, self._sorted, scorer=fuzz.ratio, score_cutoff=50, limit=4 * limit)
-        ranked = sorted((-score, row) for near, score, _ in found for row in self._rows[near])
+        if len(self.keys) <= COMPARED_ALL:
+            candidates = list(self.keys)
+        else:
+            ends = chain(self.keys.starting_with(key[:_END]), self.keys.ending_with(key[-_END:]))
+            candidates = sorted({candidate for candidate, _ in islice(ends, COMPARED_ALL)})
+        found = process.extract(key, candidates, scorer=fuzz.ratio, score_cutoff=50, limit=4 * limit)
+        ranked = sorted((-score, row) for near, score, _ in found for row in self.keys.rows_of(near))
         return list(dict.fromkeys(row for _, row in ranked))[:limit]
 
     def _named(self, name: str) -> list[NameMatch]:
@@ -156,7 +163,7 @@ class NameIndex:
 
     def _same_words(self, mention: str) -> Iterator[NameMatch]:
         key = _squash(mention)
-        rows = self._rows.get(key) or self._rows.get(key.removeprefix("mcp"), [])
+        rows = self.keys.rows_of(key) or self.keys.rows_of(key.removeprefix("mcp"))
         kinds = [self._kind(row, mention) for row in rows]
         written = [row for row in rows if self._public[row] == mention]
         written = written or [row for row, kind in zip(rows, kinds, strict=True) if kind == "exact"]
@@ -180,8 +187,8 @@ class NameIndex:
         if len(split_words(mention)) < 2:
             return
         key = _squash(mention)
-        for reversed_key in _starting_with(self._reversed, key[::-1]):
-            for row in self._rows[reversed_key[::-1]]:
+        for _, rows in self.keys.ending_with(key):
+            for row in rows:
                 if _ends_in_words(self._raw[row], len(key)):
                     yield _match(row, "suffix", mention)
 
@@ -192,17 +199,18 @@ class NameIndex:
         # One slip leaves the first or the second half whole, unless it swaps the letters between them.
         half = len(key) // 2
         swapped = key[: half - 1] + key[half] + key[half - 1] + key[half + 1 :]
-        candidates = {swapped} & self._rows.keys()
-        candidates.update(_starting_with(self._sorted, key[:half]))
-        candidates.update(near[::-1] for near in _starting_with(self._reversed, key[half:][::-1]))
+        candidates = dict(self.keys.starting_with(key[:half], length=len(key)))
+        candidates.update(self.keys.ending_with(key[half:], length=len(key)))
+        if rows := self.keys.rows_of(swapped):
+            candidates[swapped] = rows
         digits = _digits(key)
-        for near in candidates:
+        for near, rows in candidates.items():
             if (
                 len(near) >= MIN_TYPO_LENGTH
                 and OSA.distance(key, near, score_cutoff=1) == 1
                 and _digits(near) == digits
             ):
-                for row in self._rows[near]:
+                for row in rows:
                     yield _match(row, "typo", mention)
 
 
@@ -243,11 +251,19 @@ def _prefixes(source: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (_squash(source), _squash(telling)))))
 
 
-def _starting_with(ordered: list[str], prefix: str) -> Iterator[str]:
-    for i in range(bisect_left(ordered, prefix), len(ordered)):
-        if not ordered[i].startswith(prefix):
-            return
-        yield ordered[i]
+def _keyed(
+    raw_names: Sequence[str], sources: Sequence[str], public_names: Sequence[str]
+) -> Iterator[tuple[str, int]]:
+    """Each key under which a tool is looked up, and its row."""
+    prefixes = {source: _prefixes(source) for source in dict.fromkeys(sources)}
+    for row, (raw, source, public) in enumerate(zip(raw_names, sources, public_names, strict=True)):
+        bare = _squash(raw)
+        keys = {bare, _squash(public)}
+        for prefix in prefixes[source]:
+            keys.add(prefix + bare)
+            if bare.startswith(prefix):
+                keys.add(bare[len(prefix) :])
+        yield from ((key, row) for key in keys if key)
 
 
 def _ends_in_words(name: str, length: int) -> bool:

@@ -12,13 +12,18 @@ from toolsearch.catalog import tool_digest
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
 from toolsearch.index.columns import FACTS_FILE, ToolColumns
 from toolsearch.index.flat import VECTORS_FILE
+from toolsearch.index.keys import Keys
 from toolsearch.index.lexical import LexicalIndex
 from toolsearch.index.manifest import Manifest
+from toolsearch.index.names import NameIndex
 from toolsearch.index.store import TOOLS_FILE, StoredTools, write_tools
 from toolsearch.index.vectors import VectorIndex
 from toolsearch.tools import JsonObject, Tool
 
 CALIBRATION_FILE = "calibration.json"
+
+NAMES_KEPT_FROM = 20_000
+"""Tools from which the keys of the names are kept, as making them anew takes half a second and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +34,7 @@ class Snapshot:
     columns: ToolColumns
     vectors: VectorIndex
     lexicon: LexicalIndex
+    name_index: NameIndex
     calibration: JsonObject | None
 
     def write(self, folder: Path) -> None:
@@ -37,6 +43,8 @@ class Snapshot:
         self.columns.write(folder)
         self.vectors.write(folder)
         self.lexicon.write(folder)
+        if len(self.columns) >= NAMES_KEPT_FROM:
+            self.name_index.keys.write(folder)
         if self.calibration is not None:
             text = json.dumps(self.calibration, sort_keys=True) + "\n"
             (folder / CALIBRATION_FILE).write_bytes(text.encode())
@@ -60,6 +68,10 @@ class Snapshot:
             )
         with _reading(path, "lexicon"):
             lexicon = LexicalIndex.read(folder)
+        keys = None
+        if any(map(Keys.is_part, manifest.files)):
+            with _reading(path, "names"):
+                keys = Keys.read(folder, len(columns))
         calibration = None
         if CALIBRATION_FILE in manifest.files:
             with _reading(path, CALIBRATION_FILE):
@@ -72,7 +84,8 @@ class Snapshot:
             raise IndexDamagedError(path, VECTORS_FILE, f"has {vectors.dim} dimensions, not {summary.dim}")
         if columns.fingerprint != summary.catalog_fingerprint:
             raise IndexDamagedError(path, FACTS_FILE, "is of another catalog")
-        return cls(tools, columns, vectors, lexicon, calibration)
+        names = NameIndex(columns.raw_names, columns.sources, columns.names, keys)
+        return cls(tools, columns, vectors, lexicon, names, calibration)
 
     def check(self, path: Path) -> None:
         """Look at every tool and every vector.

@@ -210,7 +210,9 @@ class ToolIndex:
             IndexLockedError: another writer is busy with it.
             OSError: it could not be written; what was there is still whole.
         """
-        snapshot = Snapshot(self.tools, self.columns, self.vectors, self.lexicon, self.calibration)
+        snapshot = Snapshot(
+            self.tools, self.columns, self.vectors, self.lexicon, self.name_index, self.calibration
+        )
         return save_folder(Path(path), self.summary, snapshot.write)
 
     @classmethod
@@ -248,7 +250,7 @@ class ToolIndex:
                 columns=snapshot.columns,
                 vectors=snapshot.vectors,
                 lexicon=snapshot.lexicon,
-                name_index=_name_index(snapshot.columns),
+                name_index=snapshot.name_index,
                 embedder_id=summary.embedder_id,
                 calibration=snapshot.calibration,
                 path=home,

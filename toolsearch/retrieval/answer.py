@@ -59,9 +59,9 @@ def assemble(
         rest = in_turn([ranking.rows[:n_shown].tolist() for ranking in rankings], n_shown)
         hit_rows = {row for row, _ in taken}
         near = [index.columns.names[row] for row, _ in rest if row not in hit_rows][: request.near]
-        tokens = index.columns.facts["tokens"]
+        tokens = index.columns.tokens
         returned = int(tokens[np.array([row for row, _ in taken], dtype=np.int64)].sum())
-        offered = int((tokens if allowed is None else tokens[allowed]).sum())
+        offered = index.columns.total_tokens if allowed is None else int(tokens.sum(where=allowed))
     confidences = [answer.confidence for answer in answers if answer.confidence is not None]
     return SearchResult(
         hits=hits,

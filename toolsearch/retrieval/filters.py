@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from fnmatch import translate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +30,10 @@ def allowed_rows(index: ToolIndex, request: SearchRequest) -> Mask | None:
     if request.deny:
         masks.append(~_matches(index, request.deny))
     if request.within is not None:
-        masks.append(np.fromiter((name in request.within for name in columns.names), bool, count=len(index)))
+        rows = map(index.row_of, request.within)
+        masks.append(_rows_mask((row for row in rows if row is not None), len(index)))
     if request.read_only:
-        masks.append(columns.facts["read_only"] == 1)
+        masks.append(columns.claimed_read_only)
     return np.logical_and.reduce(masks) if masks else None
 
 
@@ -65,13 +64,12 @@ def _labelled(rows_of: Mapping[str, NDArray[np.int64]], labels: Iterable[str], n
     return mask
 
 
+def _rows_mask(rows: Iterable[int], n: int) -> Mask:
+    mask = np.zeros(n, dtype=bool)
+    mask[list(rows)] = True
+    return mask
+
+
 def _matches(index: ToolIndex, globs: Sequence[str]) -> Mask:
     """Rows whose public name, raw name or ``source/raw_name`` fits one of `globs`; case counts."""
-    fits = re.compile("|".join(map(translate, globs)) or "(?!)").match
-    columns = index.columns
-    names = zip(columns.names, columns.raw_names, columns.sources, strict=True)
-    return np.fromiter(
-        (bool(fits(name) or fits(raw) or fits(f"{source}/{raw}")) for name, raw, source in names),
-        dtype=bool,
-        count=len(index),
-    )
+    return index.columns.matching(tuple(globs))
