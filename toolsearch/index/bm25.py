@@ -18,8 +18,8 @@ PAIR_WEIGHT = 0.5
 
 # Sums of the same weights in another order differ by less than this share.
 _ROUNDING = 1e-5
-# Rows from which the least score of the best is estimated, so that the estimate costs less than it spares.
-_POOL = 4096
+# Promising rows that are scored in full to learn early what the best reach.
+_POOL = 1024
 # Up to so many rows that count, looking each of them up costs less than going through the postings.
 _FEW = 2000
 _BOUND_KEPT_FROM = 1024
@@ -83,8 +83,8 @@ class Bm25:
         """The rows of the best `k` sums above 0, and all that tie with the last of them, ascending.
 
         `allowed` (n,) says which rows count. Terms are taken by rarity. Once the others together weigh less
-        than the `k`-th best row has by then, a row that holds none of those taken cannot be among the best:
-        the others are looked up in the rows that can.
+        than the `k`-th best row is known to have, a row that holds none of those taken cannot be among the
+        best: the others are looked up in the rows that can.
 
         Source: Turtle and Flood, Information Processing and Management 1995 (MaxScore, term at a time).
         """
@@ -95,45 +95,47 @@ class Bm25:
         # What the terms from each on can add, and a little more for rounding.
         bounds = [(1 + _ROUNDING) * self._bound(term) for term in ordered]
         rest = [*np.cumsum(bounds[::-1])[::-1], 0.0]
-        sums = np.zeros(len(self), dtype=np.float32)
-        found, taken = self._gathered(ordered, rest, sums, k, allowed)
-        values = sums[found]
+        found, values, taken, floor = self._gathered(ordered, rest, k, allowed)
         for i in range(taken, len(ordered)):
-            reach = values + np.float32(rest[i])
-            kept = reach >= _kth(values, k)
+            kept = values + np.float32(rest[i]) >= floor
             found, values = found[kept], values[kept]
             if i == taken:
                 order = np.argsort(found)
                 found, values = found[order], values[order]
             places, weights = self._looked_up(ordered[i], found)
             values[places] += weights
+            floor = max(floor, (1 - _ROUNDING) * _kth(values, k))
         found = np.sort(found[values >= (1 - _ROUNDING) * _kth(values, k)])
         return _top(found, self.of_rows(terms, found), k)
 
     def _gathered(
-        self,
-        ordered: Sequence[Term],
-        rest: Sequence[float],
-        sums: Floats,
-        k: int,
-        allowed: NDArray[np.bool_] | None,
-    ) -> tuple[Rows, int]:
-        """The rows that may be among the best, and how many terms `sums` now holds of them."""
-        found: list[Ints] = []
-        pool = np.empty(0, dtype=np.int32)
+        self, ordered: Sequence[Term], rest: Sequence[float], k: int, allowed: NDArray[np.bool_] | None
+    ) -> tuple[Rows, Floats, int, float]:
+        """The rows that may be among the best, what the terms taken add to each, and how many these are.
+
+        Last, the least that the `k`-th best row has, or 0 where that is not known.
+        """
+        sums = np.zeros(len(self), dtype=np.float32)
+        found = np.empty(0, dtype=np.int32)
+        floor = 0.0
         for i, term in enumerate(ordered):
-            if len(pool) >= k and _kth(sums[pool], k) > rest[i]:
-                return np.concatenate(found).astype(np.int64), i
+            if floor > rest[i]:
+                return found.astype(np.int64), sums[found], i, floor
             rows, weights = self._weighed(term)
             if allowed is not None:
                 counts = allowed[rows]
                 rows, weights = rows[counts], weights[counts]
-            new = rows[sums[rows] == 0]
+            new = rows[sums[rows] == 0] if i else rows
             sums[rows] += weights
-            found.append(new)
-            if len(pool) < k:
-                pool = np.concatenate([pool, _largest(new, sums, _POOL)])
-        return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int64), len(ordered)
+            found = np.concatenate([found, new]) if i else new
+            if len(found) >= k and len(new) and i + 1 < len(ordered):
+                pool = np.sort(_largest(found, sums, max(k, _POOL))).astype(np.int64)
+                reached = sums[pool]
+                for other in ordered[i + 1 :]:
+                    places, added = self._looked_up(other, pool)
+                    reached[places] += added
+                floor = max(floor, (1 - _ROUNDING) * _kth(reached, k))
+        return found.astype(np.int64), sums[found], len(ordered), floor
 
     def _weighed(self, term: Term) -> tuple[Ints, Floats]:
         rows, counts = self._postings.slice(term.position)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -73,17 +73,59 @@ class Postings:
         Old row i goes to ``destination[i]``, or is left out where that is -1; row i of `new` goes to
         ``new_rows[i]``.
         """
-        rows = destination[self.rows]
-        kept = rows >= 0
         lengths = np.zeros(n, dtype=np.float32)
         lengths[destination[destination >= 0]] = self.lengths[destination >= 0]
         lengths[new_rows] = new.lengths
+        places = destination[destination >= 0]
+        if (np.diff(places) > 0).all() and (np.diff(new_rows) > 0).all():
+            return self._merged(destination, new, new_rows, lengths)
+        rows = destination[self.rows]
+        kept = rows >= 0
         return collect(
             [*self.vocabulary, *new.vocabulary],
             np.concatenate([self._term_of_each()[kept], new._term_of_each(offset=len(self.vocabulary))]),
             np.concatenate([rows[kept], new_rows[new.rows]]),
             np.concatenate([self.counts[kept], new.counts]),
             lengths,
+        )
+
+    def _merged(self, destination: Ints, new: Postings, new_rows: Ints, lengths: Floats) -> Postings:
+        """As `moved`, where no row overtakes another: both postings stay in order and need no sorting."""
+        rows = destination[self.rows]
+        kept = rows >= 0
+        # Where the kept postings of each term start.
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        starts = ends[self.starts]
+        held = np.flatnonzero(np.diff(starts) > 0)
+        rows, counts = rows[kept], self.counts[kept]
+        occurs = np.zeros(len(self.vocabulary), dtype=bool)
+        occurs[self.terms[held] >> 32] = True
+        names = [self.vocabulary[i] for i in np.flatnonzero(occurs)]
+        vocabulary = sorted({*names, *new.vocabulary})
+        ids = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
+        old_terms = _renamed(self.terms[held], self.vocabulary, ids)
+        new_terms = _renamed(new.terms, new.vocabulary, ids)
+        # Terms that are not there yet start where the next one that is does.
+        beside = np.searchsorted(old_terms, new_terms)
+        there = np.isin(new_terms, old_terms, assume_unique=True)
+        firsts = np.append(starts[:-1][held], len(rows))[beside]
+        lasts = np.append(starts[1:][held], len(rows))[np.minimum(beside, len(held))]
+        arriving = new_rows[new.rows]
+        places = np.repeat(firsts, new.frequencies)
+        for i in np.flatnonzero(there).tolist():
+            some = slice(int(new.starts[i]), int(new.starts[i + 1]))
+            places[some] += np.searchsorted(rows[firsts[i] : lasts[i]], arriving[some])
+        terms = np.union1d(old_terms, new_terms)
+        frequencies = np.zeros(len(terms), dtype=np.int64)
+        frequencies[np.searchsorted(terms, old_terms)] = np.diff(starts)[held]
+        frequencies[np.searchsorted(terms, new_terms)] += new.frequencies
+        return Postings(
+            vocabulary=vocabulary,
+            terms=terms,
+            starts=np.concatenate([[0], np.cumsum(frequencies)]),
+            rows=np.insert(rows, places, arriving),
+            counts=np.insert(counts, places, new.counts),
+            lengths=lengths,
         )
 
     @cached_property
@@ -110,20 +152,27 @@ def term(first: int, second: int = -1) -> int:
     return first << 32 | second + 1
 
 
+def _renamed(terms: Longs, names: Sequence[str], ids: Mapping[str, int]) -> Longs:
+    """`terms` over positions in `names` as terms over `ids`, in the same order."""
+    # Position 0 stands for no second token.
+    places = np.array([-1, *(ids.get(name, -1) for name in names)], dtype=np.int64)
+    renamed: Longs = places[(terms >> 32) + 1] << 32 | places[terms & _SECOND] + 1
+    return renamed
+
+
 def collect(names: list[str], terms: Longs, rows: Ints, counts: Floats, lengths: Floats) -> Postings:
     """Postings of one count for each (term, row), in any order.
 
     The ids in `terms` are positions in `names`, which may repeat a token or hold some that do not occur.
     """
-    firsts, seconds = terms >> 32, terms & _SECOND
     occurs = np.zeros(len(names), dtype=bool)
-    occurs[firsts] = True
+    occurs[terms >> 32] = True
     vocabulary = sorted({names[i] for i in np.flatnonzero(occurs)})
     ids = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
-    # Position 0 stands for no second token.
-    places = np.array([-1, *(ids.get(name, -1) for name in names)], dtype=np.int64)
-    terms = places[firsts + 1] << 32 | places[seconds] + 1
-    order = np.lexsort((rows, terms))
+    terms = _renamed(terms, names, ids)
+    # Sorting by terms alone keeps rows that ascend, and takes half the time.
+    in_order = len(rows) < 2 or bool((rows[1:] >= rows[:-1]).all())
+    order = np.argsort(terms, kind="stable") if in_order else np.lexsort((rows, terms))
     ordered = terms[order]
     first_of_term = np.flatnonzero(np.diff(ordered, prepend=-1))
     return Postings(
