@@ -64,7 +64,7 @@ class InvertedRows:
     @classmethod
     def build(cls, vectors: Vectors, *, seed: int) -> InvertedRows:
         of_row, first = numbered(vectors, {})
-        distinct = vectors[first]
+        distinct = vectors if len(first) == len(vectors) else vectors[first]
         lists = _trained(distinct, seed=seed)
         return cls(_flat(distinct), _filled(lists, distinct), Nodes(of_row, len(distinct)))
 
