@@ -43,7 +43,14 @@ ToolSearchError
 │   ├── ToolArgumentsError        its arguments were not accepted, so nothing ran
 │   ├── ToolRetry                 the tool asks the model to try again in another way
 │   └── ToolFailed                the tool failed, and says why
-│       └── ToolTimeoutError      it took longer than it may
+│       ├── ToolTimeoutError      it took longer than it may
+│       └── McpCallError          its MCP server gave no result
+├── McpError                      something about an MCP server, which it names
+│   ├── McpConfigError            a configuration that cannot be used
+│   ├── McpConnectionError        a server that cannot be started or reached
+│   ├── McpProtocolError          it answered what nobody could use
+│   ├── McpRequestError           it refused a request
+│   └── McpLostError              no answer came to a request that was sent
 ├── ToolResultError               a tool returned what cannot be sent to a model
 ├── TrustError                    a trust file that cannot be used, or not as asked
 ├── StoreError                    a file of conversations, sessions or calls that cannot be used
@@ -76,6 +83,15 @@ from toolsearch.exceptions.loop import (
     StoreError,
     ToolLimitError,
     UnsearchedToolsError,
+)
+from toolsearch.exceptions.mcp import (
+    McpCallError,
+    McpConfigError,
+    McpConnectionError,
+    McpError,
+    McpLostError,
+    McpProtocolError,
+    McpRequestError,
 )
 from toolsearch.exceptions.retrieval import (
     DimensionMismatchError,
@@ -138,6 +154,13 @@ __all__ = [
     "IndexNotFoundError",
     "LimitExceededError",
     "MalformedAnswerError",
+    "McpCallError",
+    "McpConfigError",
+    "McpConnectionError",
+    "McpError",
+    "McpLostError",
+    "McpProtocolError",
+    "McpRequestError",
     "ModelUnreachableError",
     "OverloadedError",
     "ParameterError",

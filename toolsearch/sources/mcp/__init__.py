@@ -1,0 +1,1 @@
+"""MCP servers as tool sources: their configuration, their life, their tools and their answers."""
