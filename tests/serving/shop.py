@@ -4,7 +4,7 @@ import asyncio
 import sys
 from typing import Any
 
-from toolsearch import ToolContext, ToolFailed, tool
+from toolsearch import Tool, ToolContext, ToolFailed, tool
 from toolsearch.functions.function_tool import FunctionTool
 from toolsearch.messages import ImagePart, TextPart, ToolResult
 
@@ -87,4 +87,4 @@ async def forever() -> str:
     return "never"
 
 
-TOOLS = [add, counted, whoami, picture, numbers, fail, noisy, slow, forever]
+TOOLS: list[Tool] = [add, counted, whoami, picture, numbers, fail, noisy, slow, forever]

@@ -74,7 +74,8 @@ def test_a_client_lists_and_calls_tools(connect: Any, mode: str) -> None:
             assert listed["fail"].annotations is not None
             assert listed["fail"].annotations.destructive_hint is True
             assert listed["whoami"].input_schema["properties"] == {}
-            assert listed["counted"].output_schema is not None
+            assert listed["counted"].output_schema == shop.OUTPUT
+            assert add.output_schema == {"type": "object", "additionalProperties": {"type": "integer"}}
 
             result = await client.call_tool("add", {"a": 2, "b": 3})
             assert (text_of(result), result.structured_content) == ('{"sum": 5}', {"sum": 5})
@@ -104,7 +105,8 @@ def test_every_kind_of_content_comes_in_its_order(mode: str) -> None:
 
     async def run() -> None:
         async with over_http(mode) as client:
-            text, image, link = (await client.call_tool("picture")).content
+            content: Any = (await client.call_tool("picture")).content
+            text, image, link = content
             assert (text.type, text.text) == ("text", "chart:")
             assert (image.type, image.mime_type) == ("image", "image/png")
             assert base64.b64decode(image.data) == shop.PIXEL

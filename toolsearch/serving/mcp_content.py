@@ -9,19 +9,13 @@ import mcp_types as types
 
 from toolsearch.formats import write_tools
 from toolsearch.messages import ContentPart, ImagePart
-from toolsearch.tools import Tool
+from toolsearch.tools import JsonObject, Tool
 
 
-def to_mcp_tool(tool: Tool) -> types.Tool:
-    """The definition under its public name, with its annotations.
-
-    An output schema is listed where it is of objects, which is all that every version of MCP allows.
-    """
+def to_mcp_tool(tool: Tool, output_schema: JsonObject | None) -> types.Tool:
+    """The definition under its public name, with its annotations and this output schema."""
     record = write_tools([tool], "mcp")["tools"][0]
-    schema = record.get("outputSchema")
-    if schema is not None and schema.get("type") != "object":
-        del record["outputSchema"]
-    return types.Tool.model_validate({**record, "name": tool.name})
+    return types.Tool.model_validate({**record, "name": tool.name, "outputSchema": output_schema})
 
 
 def to_mcp_result(

@@ -15,6 +15,7 @@ from toolsearch.advisors.manager import CALL_TIMEOUT_S, ToolCallingManager
 from toolsearch.exceptions import DefinitionError, DuplicateToolError, ToolResultError
 from toolsearch.given import Tools, as_tools
 from toolsearch.messages import AssistantMessage, ToolCall, ToolMessage
+from toolsearch.serving.output_schemas import object_schema
 from toolsearch.tools import JsonObject, Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def mcp_server(
     from mcp.server import Server
 
     manager = ToolCallingManager(errors=errors, call_timeout_s=call_timeout_s, on_failure=on_failure)
-    served = _Served(_by_name(as_tools(tools)), manager, dict(state or {}), on_failure)
+    by_name = _by_name(as_tools(tools))
+    schemas = {each: object_schema(tool) for each, tool in by_name.items()}
+    served = _Served(by_name, schemas, manager, dict(state or {}), on_failure)
     return Server(
         name,
         version=version,
@@ -100,6 +103,7 @@ class _Served:
     """The handlers of the requests about tools."""
 
     tools: Mapping[str, Tool]
+    output_schemas: Mapping[str, JsonObject | None]
     manager: ToolCallingManager
     state: Mapping[str, Any]
     on_failure: Callable[[ToolFailure], None] | None
@@ -112,7 +116,9 @@ class _Served:
         from toolsearch.serving.mcp_content import to_mcp_tool
 
         del request, params
-        return ListToolsResult(tools=[to_mcp_tool(tool) for tool in self.tools.values()])
+        return ListToolsResult(
+            tools=[to_mcp_tool(tool, self.output_schemas[name]) for name, tool in self.tools.items()]
+        )
 
     async def call_tool(
         self, request: ServerRequestContext[str], params: types.CallToolRequestParams
@@ -132,7 +138,7 @@ class _Served:
         context = ToolContext(session_id=_session_id(request), call_id=call.id, state=state)
         batch = await self.manager.run(AssistantMessage(content=(call,)), [tool], context=context)
         (result,) = batch.results
-        if not _fits(tool, result):
+        if not _fits(self.output_schemas[tool.name], result):
             return self._misfit(call)
         return to_mcp_result(result.content, is_error=result.is_error, structured=result.structured)
 
@@ -146,10 +152,9 @@ class _Served:
         return to_mcp_result(told.content, is_error=True)
 
 
-def _fits(tool: Tool, result: ToolMessage) -> bool:
+def _fits(schema: JsonObject | None, result: ToolMessage) -> bool:
     """Whether the result keeps what the listed output schema promises; clients refuse one that does not."""
-    schema: JsonObject | None = tool.output_schema
-    if result.is_error or schema is None or schema.get("type") != "object":
+    if result.is_error or schema is None:
         return True
     from jsonschema import Draft202012Validator
 
