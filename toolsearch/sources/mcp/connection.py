@@ -40,7 +40,14 @@ _MADE_UP = ("Server returned an error response", "Session terminated", "Not Foun
 """What the SDK says for a server that answered with no more than an HTTP status."""
 
 _LOST = ("Connection closed", "SSE stream")
-_UNREADABLE = ("answered with", "Failed to parse", "Unexpected content type")
+_UNREADABLE = {
+    "answered with": "",
+    "Failed to parse": "answered with something that is no JSON-RPC message",
+    "Unexpected content type": "answered with a content type that MCP does not have",
+    "server answered a request with 202": "answered that it will not answer (HTTP status 202)",
+}
+"""How the messages of unreadable answers begin, ours and the SDK's, and what to say instead."""
+
 _OLDER = frozenset({400, 404, 405})
 _LISTEN_AGAIN_S = (1.0, 5.0, 30.0)
 
@@ -219,8 +226,9 @@ class Connection:
             said = self._log.last()
             last = f" Its last words: {said}" if said else ""
             return McpLostError(self.server, f"ended the connection before it answered.{last}")
-        if exc.code == types.PARSE_ERROR and exc.message.startswith(_UNREADABLE):
-            return McpProtocolError(self.server, f"{exc.message.partition(':')[0][:300].lower()}.")
+        for beginning, said in _UNREADABLE.items():
+            if exc.code in {types.PARSE_ERROR, types.INVALID_REQUEST} and exc.message.startswith(beginning):
+                return McpProtocolError(self.server, f"{said or exc.message}.")
         return McpRequestError(self.server, exc.message, code=exc.code, data=exc.data)
 
     def _give_up(self, limit_s: float) -> None:

@@ -259,6 +259,9 @@ class ServerLife:
             _log.warning("the tools of MCP server %r cannot be listed: %s", self.name, exc)
             return
         self.listing = await self._on_listed(records)
+        if self._idle_timer is None:
+            # Listing again is no use that keeps it from being idle.
+            self._start_timer()
 
     def _notified(self, notification: types.ServerNotification) -> None:
         if notification.method == "notifications/tools/list_changed":
@@ -284,6 +287,7 @@ class ServerLife:
             self._idle_timer = None
 
     async def _rest(self) -> None:
+        self._idle_timer = None
         if not self._n_busy and self._connection is not None and self._connection.is_open:
             await self._refresher.settled()
             await self._connection.close()

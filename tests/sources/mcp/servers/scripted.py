@@ -4,6 +4,8 @@
 
 tools: What it lists; names that are in `DEEDS` do what they say, others answer with their arguments.
 generate: How many tools it lists beside them.
+schema: The input schema of those.
+grow: Each listing has one tool more.
 per_page: How many tools a page has.
 loop: The last page leads back to the second one.
 noise: Print lines that are no messages before, between and after messages.
@@ -28,7 +30,7 @@ SCRIPT = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
 LOCK = threading.Lock()
 CANCELLED: list[Any] = []
 GENERATED = [
-    {"name": f"t{number}", "description": "", "inputSchema": {"type": "object"}}
+    {"name": f"t{number}", "description": "", "inputSchema": SCRIPT.get("schema", {"type": "object"})}
     for number in range(SCRIPT.get("generate", 0))
 ]
 STATE: dict[str, Any] = {"tools": SCRIPT.get("tools", []) + GENERATED, "held": None, "lists": 0}
@@ -165,6 +167,9 @@ def answer(request: Any) -> None:
         }
     elif method == "tools/list":
         STATE["lists"] += 1
+        if SCRIPT.get("grow"):
+            name = f"more{STATE['lists']}"
+            STATE["tools"].append({"name": name, "inputSchema": {"type": "object"}})
         result = listed(request.get("params"))
         if SCRIPT.get("hold_first_list") and STATE["lists"] == 1:
             STATE["held"] = (request["id"], result)
