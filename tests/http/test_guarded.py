@@ -6,7 +6,10 @@ import asyncio
 import contextlib
 import functools
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -40,6 +43,7 @@ class Resolver:
 @contextlib.asynccontextmanager
 async def served(
     answer: bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[int, list[str]]]:
     """A server on this machine: its port, and the heads of the requests that reach it."""
     heads: list[str] = []
@@ -57,7 +61,7 @@ async def served(
         with contextlib.suppress(ConnectionError):
             await writer.wait_closed()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls)
     try:
         yield server.sockets[0].getsockname()[1], heads
     finally:
@@ -183,3 +187,45 @@ async def test_what_is_asked_instead_of_the_network_is_guarded_by_host() -> None
 @in_a_loop
 async def test_the_system_resolves_numbers_without_asking_anybody() -> None:
     assert await system_addresses("127.1", 80) == ["127.0.0.1"]
+
+
+def certificate(name: str, folder: Path) -> Path:
+    """A file with a key and a certificate of its own for `name`."""
+    x509 = pytest.importorskip(
+        "cryptography.x509", reason="cryptography, which makes certificates, is not installed"
+    )
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    path = folder / f"{name}.pem"
+    path.write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        + made.public_bytes(pem)
+    )
+    return path
+
+
+@in_a_loop
+async def test_certificates_are_checked_for_the_name_and_not_for_the_address(tmp_path: Path) -> None:
+    path = certificate("api.test", tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(path)
+    verify = ssl.create_default_context(cafile=str(path))
+    async with served(tls=tls) as (port, _):
+        rules = AddressRules((), private=[f"*.test:{port}"])
+        transport = GuardedTransport(rules, resolve=Resolver(["127.0.0.1"]), verify=verify)
+        async with httpx.AsyncClient(transport=transport) as client:
+            assert (await client.get(f"https://api.test:{port}/")).text == "ok"
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await client.get(f"https://other.test:{port}/")

@@ -43,7 +43,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         self._rules = rules
         self._instead = instead
         self._resolve = system_addresses if resolve is None else resolve
-        self._verify = ssl.create_default_context() if verify is None and instead is None else verify
+        self._verify = httpx.create_ssl_context() if verify is None and instead is None else verify
         # One for each host: a connection to one name must not serve another at the same address.
         self._transports: dict[tuple[str, str, int | None], httpx.AsyncHTTPTransport] = {}
 
