@@ -88,9 +88,14 @@ def draw_scale(scale: JsonObject) -> Any:
     right.set_ylabel("MB")
     for axes in (left, right):
         axes.set_xscale("log")
-        axes.set_xticks(tools, [f"{n:,}" for n in tools])
+        axes.set_xticks(tools, [_short(n) for n in tools])
         axes.minorticks_off()
         axes.set_ylim(bottom=0)
         axes.set_xlabel("tools")
         axes.legend(frameon=False)
     return half_framed(figure)
+
+
+def _short(n: int) -> str:
+    """A number of tools in few characters, such as 300k."""
+    return f"{n / 1e6:g}M" if n >= 1e6 else f"{n / 1e3:g}k" if n >= 1e3 else str(n)

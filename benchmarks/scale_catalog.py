@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
@@ -15,6 +15,8 @@ from benchmarks.data import DEFAULT_DATA
 from toolsearch.catalog import tool_from_record
 from toolsearch.exceptions import EvaluationError
 from toolsearch.tools import Tool
+
+QUERIES_PER_SET = 30
 
 # A copy says a word of a group as the next ones of the group, always the same way: so two names that differ
 # still do, and a copy shares some words with its original and some with other tools.
@@ -91,7 +93,21 @@ def real_tools(data: Path = DEFAULT_DATA) -> list[Tool]:
                 if tool.name in tools:
                     tool = replace(tool, id=digest.hex()[:8])
                 tools[tool.name] = tool
-    return sorted(tools.values(), key=lambda tool: hashlib.sha256(tool.name.encode()).digest())
+    return sorted(tools.values(), key=lambda tool: _mixing_key(tool.name))
+
+
+def read_queries(data: Path = DEFAULT_DATA) -> list[str]:
+    """Requests over the real tools: some of each set, in an order that mixes the sets."""
+    texts: list[str] = []
+    for path in sorted(data.glob("*/queries.dev.jsonl")):
+        with path.open(encoding="utf-8") as lines:
+            own = sorted({json.loads(line)["query"] for line in lines}, key=_mixing_key)
+        texts += own[:QUERIES_PER_SET]
+    return sorted(texts, key=_mixing_key)
+
+
+def _mixing_key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def copy_of(tool: Tool, number: int) -> Tool:
@@ -131,13 +147,7 @@ def _other_word(word: str, number: int) -> str:
 
 
 def _group_of() -> dict[str, Sequence[str]]:
-    return {word: group for words in _GROUPS for group in (words.split(),) for word in group}
+    return {word: words.split() for words in _GROUPS for word in words.split()}
 
 
 _GROUP_OF = _group_of()
-
-
-def numbered(tools: Sequence[Tool], real: int) -> Iterator[tuple[int, int, Tool]]:
-    """Each of `tools` with the place of its original among the `real` ones, and the number of the copy."""
-    for place, tool in enumerate(tools):
-        yield place % real, place // real, tool

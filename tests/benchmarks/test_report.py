@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.data import BENCH_PREFIX
 from benchmarks.plots import draw_all
 from benchmarks.report import REPORT, read_loop, read_peers, read_scale, read_tables, render
 from benchmarks.results import QUALITY, RESULTS, condition_result, read_results, write_result
-from benchmarks.scale import ENVIRONMENTS, scale_records
+from benchmarks.scale_catalog import copy_of
+from benchmarks.scale_vectors import Noise
 from toolsearch.catalog import Catalog
 from toolsearch.evaluation.datasets import BenchQuery, make_dataset
 from toolsearch.evaluation.report import EvaluationReport
@@ -38,7 +40,7 @@ def results() -> dict[str, JsonObject]:
 
 SCALE: JsonObject = {
     "machine": {"cpu": "Test CPU", "usable_cores": 2, "vector_units": ["avx2"], "memory_gb": 8},
-    "document_tokens": 64,
+    "about": "Tools are those of a test.",
     "import": {"import_s": 0.12, "python_s": 0.02, "modules": 99, "heavy_modules": []},
     "sizes": [
         {
@@ -59,6 +61,7 @@ SCALE: JsonObject = {
             "memory_over_vectors_mb": 100.0,
             "rss_searching_mb": 400.0,
             "stages_p50_ms": {"embed": 8.0, "dense": 1.0, "total": 10.0},
+            **({"build_peak_mb": 900.0} if n == 10_000 else {}),
         }
         for n in (1000, 10_000)
     ],
@@ -91,6 +94,10 @@ def test_the_report_shows_scale_and_further_tables() -> None:
     assert "| **search over embedding, p50** | 1.250 | 1.250 |" in text
     assert "| 10,000 | 8.00 | 1.00 |" in text
     assert "Test CPU, 2 cores (avx2), 8 GB" in text
+    assert "Tools are those of a test." in text
+    # What only one size has is shown, what none has is not.
+    assert "| peak while building / MB |  | 900.0 |" in text
+    assert "search in one server" not in text
 
 
 def test_results_read_back_as_written(results: dict[str, JsonObject], tmp_path: Path) -> None:
@@ -119,17 +126,37 @@ def test_the_committed_report_is_that_of_the_committed_results() -> None:
     assert REPORT.read_text(encoding="utf-8") == rendered
 
 
-def test_scale_mixes_services_and_then_adds_variants_that_differ_in_text_and_name() -> None:
-    operations: list[JsonObject] = [
-        {"name": f"Op{i}", "server": server, "description": f"Does {i}.", "input_schema": {}}
-        for server in ("ec2", "s3")
-        for i in range(20)
+def test_copies_of_tools_differ_in_name_server_and_text_and_are_the_same_each_time() -> None:
+    tools = [
+        Tool(raw_name=name, source="crm", description="Get the user. Returns a list of files by id.")
+        for name in ("get_user", "fetchUser", "GET_USER", "list_files", "unknown")
     ]
-    records = list(scale_records(iter(operations)))
-    assert len(records) == 40 * (1 + len(ENVIRONMENTS))
-    assert sorted(records[:40], key=str) == sorted(operations, key=str)
-    assert len({record["server"] for record in records[:8]}) == 2
-    assert len({(r["server"], r["name"]) for r in records}) == len(records)
-    assert len({(r["server"], r["name"], r["description"]) for r in records}) == len(records)
-    assert records[40]["description"].endswith(records[0]["description"])
-    assert list(scale_records(iter(operations))) == records
+    copies = [copy_of(tool, number) for number in range(1, 24) for tool in tools]
+    assert len({tool.name for tool in (*tools, *copies)}) == 24 * len(tools)
+    assert copies == [copy_of(tool, number) for number in range(1, 24) for tool in tools]
+    assert [tool.raw_name for tool in copies[:5]] == [
+        "fetch_account",
+        "retrieveAccount",
+        "FETCH_ACCOUNT",
+        "enumerate_files",
+        "unknown",
+    ]
+    assert len({tool.description for tool in copies[::5]}) > 15
+    assert all(tool.input_schema is tools[0].input_schema for tool in copies[::5])
+
+
+def test_copies_get_vectors_as_far_from_their_originals_as_measured() -> None:
+    rng = np.random.default_rng(0)
+    originals = rng.standard_normal((300, 32)).astype(np.float32)
+    originals /= np.linalg.norm(originals, axis=1, keepdims=True)
+    # Copies lie off in the first half of the dimensions alone.
+    away = np.pad(rng.standard_normal((50, 16)), ((0, 0), (0, 16))).astype(np.float32)
+    noise = Noise(np.linspace(0.8, 0.9, 50, dtype=np.float32), away)
+    moved = noise.moved(originals, [(0, i) for i in range(300)])
+    cosines = np.einsum("ij,ij->i", moved, originals)
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1, atol=1e-5)
+    assert cosines.min() == pytest.approx(0.8, abs=0.01)
+    assert cosines.max() == pytest.approx(0.9, abs=0.01)
+    change = moved - cosines[:, None] * originals
+    assert np.square(change[:, :16]).sum() > 5 * np.square(change[:, 16:]).sum()
+    np.testing.assert_allclose(noise.moved(originals[7:8], [(0, 7)]), moved[7:8], atol=1e-6)
