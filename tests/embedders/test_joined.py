@@ -1,5 +1,8 @@
 """Two encoders side by side: each query is scored by the one that reads it, as if it were alone."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -36,7 +39,7 @@ class LatinEmbedder(HashingEmbedder):
 class GlossaryEmbedder(HashingEmbedder):
     """Puts a few words into English before it embeds; reads Latin and Chinese."""
 
-    def embed_queries(self, texts: list[str]) -> Vectors:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return super().embed_queries([GLOSSARY.get(text, text) for text in texts])
 
     def reads(self, text: str) -> float:
@@ -99,8 +102,8 @@ def test_a_text_that_neither_can_embed_gives_a_zero_row_and_no_texts_no_rows() -
     assert joined().embed_documents([]).shape == joined().embed_queries([]).shape == (0, 160)
 
 
-def test_what_wraps_it_keeps_its_scale(tmp_path: object) -> None:
-    cached = CachedEmbedder(FlakyEmbedder(joined()), f"{tmp_path}/cache")
+def test_what_wraps_it_keeps_its_scale(tmp_path: Path) -> None:
+    cached = CachedEmbedder(FlakyEmbedder(joined()), tmp_path / "cache")
     assert cosine_scale(cached) == cosine_scale(joined()) == 2
     assert cosine_scale(HashingEmbedder()) == cosine_scale(None) == 1
     assert searcher(cached).search("退款").hits[0].name == "tool_0"

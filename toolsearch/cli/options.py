@@ -12,7 +12,8 @@ CatalogFiles: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="CATALOG",
-        help="Catalog files or folders: JSON, JSON Lines or YAML in any known form; - is standard input.",
+        help="Catalog files or folders: JSON, JSON Lines or YAML in any known form; - is standard input. "
+        "A file with mcpServers stands for what these servers list.",
         show_default=False,
     ),
 ]
@@ -22,7 +23,7 @@ EmbedderSpec: TypeAlias = Annotated[
     typer.Option(
         "--embedder",
         metavar="ID",
-        help="default, st:NAME (sentence-transformers), https://HOST/v1#MODEL (OpenAI-compatible), "
+        help="default, multilingual, st:NAME (sentence-transformers), https://HOST/v1#MODEL (OpenAI-compatible), "
         "or a folder of toolsearch tune.",
         show_default=False,
     ),
