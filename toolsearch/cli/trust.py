@@ -43,6 +43,7 @@ ToolNames = Annotated[
     typer.Argument(metavar="[TOOL]...", help="Names of its tools; none means all.", show_default=False),
 ]
 _DEFAULT_FILE = Path("toolsearch-trust.json")
+"""In the folder that the command runs in."""
 
 
 @group.command("check", epilog=EXIT_CODES)

@@ -16,8 +16,6 @@ from toolsearch.trust.record import TrustRecord
 
 T = TypeVar("T")
 
-TRUST_FILE = "toolsearch-trust.json"
-"""Where the command line keeps it, in the folder that it runs in."""
 LOCK_TIMEOUT_S = 60.0
 
 
