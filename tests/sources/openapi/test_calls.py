@@ -353,7 +353,7 @@ def test_the_first_way_in_that_there_are_credentials_for_is_taken() -> None:
         headers = recorder.requests[0].headers if recorder.requests else {}
         return text_of(result) if result.is_error else {name for name in "AB" if name in headers}
 
-    either = [{"digest": []}, {"A": []}, {"B": []}]
+    either: list[JsonObject] = [{"digest": []}, {"A": []}, {"B": []}]
     assert sent(either, {"PETS_A": "a", "PETS_B": "b"}) == {"A"}
     assert sent(either, {"PETS_B": "b"}) == {"B"}
     assert sent([{"A": [], "B": []}], {"PETS_A": "a"}).endswith("variable PETS_B.")

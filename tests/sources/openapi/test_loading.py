@@ -110,9 +110,7 @@ def test_a_router_finds_and_calls_operations() -> None:
 
     search = tool_call("tool_search", {"queries": ["sell an animal"]}, id="call_0")
     model = ScriptedChatModel([search, tool_call("pets__sell", {"id": "7"}), "Sold."])
-    response = ToolRouter(
-        model, source.list_tools(), embedder=HashingEmbedder()
-    ).run_sync("Sell animal 7.")
+    response = ToolRouter(model, source.list_tools(), embedder=HashingEmbedder()).run_sync("Sell animal 7.")
     assert response.text == "Sold."
     assert str(recorder.last.url) == "https://pets.example.com/pets/7"
     assert list(Catalog(source.list_tools())) == ["pets__listPets", "pets__sell"]

@@ -277,7 +277,7 @@ def test_a_schema_of_any_size_is_cut_to_one_that_models_can_read() -> None:
     assert [issue.severity for issue in source.issues] == ["mended"]
 
 
-BAD = {
+BAD: dict[str, Any] = {
     "no_reference": operation({"$ref": "#/components/parameters/none"}),
     "outside": operation(body={"$ref": "other.yaml#/Pet"}),
     "no_parameter_name": operation({"in": "query"}),

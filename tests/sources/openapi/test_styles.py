@@ -97,9 +97,9 @@ def sent(place: str, value: Any, **how: Any) -> str:
         case "query":
             return request.url.query.decode()
         case "header":
-            return request.headers["color"]
+            return str(request.headers["color"])
         case _:
-            return request.headers.get("Cookie", "")
+            return str(request.headers.get("Cookie", ""))
 
 
 @pytest.mark.parametrize(("style", "explode", "place", "value", "text"), CELLS)

@@ -121,9 +121,9 @@ def test_a_file_is_sent_as_a_part_of_a_form() -> None:
     }
     call(tool, {"file": "AP8=", "note": "ä"})
     head = f"Content-Type: {recorder.last.headers['Content-Type']}\r\n\r\n".encode()
-    file, note = message_from_bytes(head + recorder.last.content).get_payload()
-    assert (file.get_filename(), file.get_payload(decode=True)) == ("file", b"\x00\xff")  # type: ignore[union-attr]
-    assert note.get_payload(decode=True) == "ä".encode()  # type: ignore[union-attr]
+    _, file, note = message_from_bytes(head + recorder.last.content).walk()
+    assert (file.get_filename(), file.get_payload(decode=True)) == ("file", b"\x00\xff")
+    assert note.get_payload(decode=True) == "ä".encode()
 
 
 def test_security_is_read() -> None:
