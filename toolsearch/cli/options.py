@@ -23,8 +23,8 @@ EmbedderSpec: TypeAlias = Annotated[
     typer.Option(
         "--embedder",
         metavar="ID",
-        help="default, multilingual, st:NAME (sentence-transformers), https://HOST/v1#MODEL (OpenAI-compatible), "
-        "or a folder of toolsearch tune.",
+        help="default, multilingual, st:NAME (sentence-transformers), https://HOST/v1#MODEL "
+        "(OpenAI-compatible), or a folder of toolsearch tune.",
         show_default=False,
     ),
 ]
