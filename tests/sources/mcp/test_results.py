@@ -112,7 +112,11 @@ def test_nothing_of_the_context_is_sent_unless_it_is_listed() -> None:
     settings = {"context": ["session_id", "state.user"]}
     listing = tools("meta")
     with servers(open=scripted(listing, settings=settings), closed=scripted(listing)) as source:
-        context = {"session_id": "s1", "tenant": "t", "state": {"user": "ann", "token": "secret"}}
+        context: dict[str, Any] = {
+            "session_id": "s1",
+            "tenant": "t",
+            "state": {"user": "ann", "token": "secret"},
+        }
         assert "toolsearch/context" not in text_of(call(source, "closed", "meta", **context))
         told = text_of(call(source, "open", "meta", **context))
         assert '"toolsearch/context": {"session_id": "s1", "user": "ann"}' in told

@@ -14,6 +14,7 @@ import httpx2
 import mcp_types as types
 from mcp.client.session import ClientSession, IncomingMessage
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -33,7 +34,7 @@ from toolsearch.sources.mcp.tolerant import TolerantDispatcher
 from toolsearch.sources.mcp.transports import streams
 
 T = TypeVar("T", bound=BaseModel)
-OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+OnProgress: TypeAlias = ProgressFnT
 OnNotification: TypeAlias = Callable[[types.ServerNotification], None]
 
 _MADE_UP = ("Server returned an error response", "Session terminated", "Not Found")

@@ -56,8 +56,14 @@ def sse_streams(
 ) -> AbstractAsyncContextManager[Any]:
     """The streams of messages of a server that speaks the HTTP with SSE of 2024."""
 
-    def client(**options: Any) -> httpx2.AsyncClient:
-        return McpHttpClient(max_bytes=max_bytes, **{**options, "timeout": _timeout(connect_timeout_s)})
+    def client(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        del timeout
+        limits = _timeout(connect_timeout_s)
+        return McpHttpClient(headers=headers, auth=auth, timeout=limits, max_bytes=max_bytes)
 
     return sse_client(url, headers=dict(headers), auth=auth, httpx_client_factory=client)
 

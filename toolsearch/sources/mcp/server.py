@@ -17,6 +17,7 @@ from toolsearch.exceptions import (
 )
 from toolsearch.messages import ToolResult
 from toolsearch.sources.files import LoadIssue
+from toolsearch.sources.mcp.child_log import ChildLog
 from toolsearch.sources.mcp.config import McpServerConfig
 from toolsearch.sources.mcp.host import LoopThread
 from toolsearch.sources.mcp.life import ServerLife, State
@@ -25,7 +26,7 @@ from toolsearch.tools import JsonObject, ToolContext
 
 if TYPE_CHECKING:
     import mcp_types as types
-    from pydantic import BaseModel
+    from pydantic import BaseModel, TypeAdapter
 
     from toolsearch.sources.mcp.connection import Connection, OnProgress
 
@@ -63,10 +64,10 @@ class McpServer:
     Results are those of the SDK (`mcp_types`), whole and unchanged.
     """
 
-    def __init__(self, life: ServerLife, host: LoopThread, last_words: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(self, life: ServerLife, host: LoopThread, log: ChildLog) -> None:
         self._life = life
         self._host = host
-        self._last_words = last_words
+        self._log = log
 
     @property
     def name(self) -> str:
@@ -87,7 +88,7 @@ class McpServer:
             0 if listing is None else len(listing.tools),
             0 if listing is None else listing.n_filtered,
             () if listing is None else listing.issues,
-            self._last_words(),
+            self._log.lines,
         )
 
     async def connect(self) -> tuple[types.Implementation | None, types.ServerCapabilities, str | None]:
@@ -132,8 +133,8 @@ class McpServer:
         from pydantic import TypeAdapter
 
         settings = self.config.settings
-        params = mcp_types.CallToolRequestParams(
-            name=raw_name, arguments=dict(arguments), _meta=None if meta is None else {**meta}
+        params = mcp_types.CallToolRequestParams.model_validate(
+            {"name": raw_name, "arguments": dict(arguments), "_meta": None if meta is None else dict(meta)}
         )
         adapter: TypeAdapter[Any] = TypeAdapter(mcp_types.CallToolResult | mcp_types.InputRequiredResult)
         result = await self._asked(
@@ -194,17 +195,17 @@ class McpServer:
 
     async def _asked(
         self,
-        request: Any,
-        result_type: Any,
+        request: types.ClientRequest,
+        result_type: type[R] | TypeAdapter[R],
         *,
         timeout_s: float | None = None,
         total_timeout_s: float = math.inf,
         on_progress: OnProgress | None = None,
-    ) -> Any:
+    ) -> R:
         limit_s = self.config.settings.timeout_s if timeout_s is None else timeout_s
         relay = None if on_progress is None else _in_this_loop(on_progress)
 
-        async def ask(connection: Connection) -> Any:
+        async def ask(connection: Connection) -> R:
             return await connection.request(
                 request, result_type, timeout_s=limit_s, total_timeout_s=total_timeout_s, on_progress=relay
             )

@@ -111,7 +111,7 @@ class McpServers:
                 on_listed=_bound(self._listed, name),
                 on_notification=_told_of(self, name),
             )
-            servers[name] = McpServer(self._lives[name], self._host, lambda log=log: log.lines)
+            servers[name] = McpServer(self._lives[name], self._host, log)
         self.servers: Mapping[str, McpServer] = MappingProxyType(servers)
         atexit.register(self.close)
 

@@ -23,9 +23,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+Deed = Callable[[Any, Any], Any]
 SCRIPT = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
 LOCK = threading.Lock()
 CANCELLED: list[Any] = []
@@ -120,7 +122,7 @@ def meta(arguments: Any, request: Any) -> Any:
     return text(request["params"].get("_meta", {}))
 
 
-DEEDS = {
+DEEDS: dict[str, Deed] = {
     "die": die,
     "charge": charge,
     "hang": hang,
@@ -154,6 +156,7 @@ def listed(params: Any) -> dict[str, Any]:
 
 def answer(request: Any) -> None:
     method = request["method"]
+    result: Any
     if method == SCRIPT.get("silent"):
         return
     if method == SCRIPT.get("refuse"):
@@ -178,7 +181,7 @@ def answer(request: Any) -> None:
             return
     elif method == "tools/call":
         params = request["params"]
-        deed = DEEDS.get(params["name"], lambda arguments, request: text(arguments))
+        deed: Deed = DEEDS.get(params["name"], lambda arguments, request: text(arguments))
         if not any(isinstance(t, dict) and t.get("name") == params["name"] for t in STATE["tools"]):
             result = text(f"Unknown tool: {params['name']}", isError=True)
         else:
