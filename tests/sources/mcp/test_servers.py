@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.sources.mcp.support import (
     text_of,
     tools,
 )
-from toolsearch import SearchRequest, ToolContext, ToolRouter, ToolSearcher, build_index
+from toolsearch import Catalog, SearchRequest, ToolContext, ToolRouter, ToolSearcher, build_index
 from toolsearch.sources.base import ToolSource
 from toolsearch.sources.mcp.servers import McpServers
 from toolsearch.testing import HashingEmbedder, ScriptedChatModel, tool_call
@@ -124,3 +125,37 @@ def test_the_same_servers_serve_several_event_loops() -> None:
 
 async def _called(run: Any, arguments: dict[str, Any]) -> Any:
     return await run(arguments, ToolContext())
+
+
+@pytest.mark.parametrize("over", ["stdio", "http"])
+def test_the_protocol_without_a_handshake_is_spoken_too(over: str) -> None:
+    settings = {"protocol": "discover"}
+    if over == "stdio":
+        with servers(shop=sdk_server(toolsearch=settings)) as source:
+            assert text_of(call(source, "shop", "refund_order", {"order": "A"})) == "refunded 0 of A"
+        return
+    entry = {"type": "http", "toolsearch": settings}
+    with served(shop().streamable_http_app()) as url, servers(shop={"url": f"{url}/mcp", **entry}) as source:
+        assert source.issues == ()
+        assert text_of(call(source, "shop", "refund_order", {"order": "A"})) == "refunded 0 of A"
+        assert text_of(call(source, "shop", "count_slowly", {"steps": 2})) == "counted to 2"
+
+
+def test_a_router_that_follows_embeds_only_what_has_changed() -> None:
+    embedder = HashingEmbedder()
+    with servers(a=scripted(tools("change", "alpha", "gamma"))) as source:
+        router = ToolRouter(ScriptedChatModel([]), source.catalog, embedder=embedder, lazy=False)
+        before = len(embedder.embedded)
+        has_followed = threading.Event()
+
+        def follow(catalog: Catalog) -> None:
+            router.catalog = catalog
+            has_followed.set()
+
+        source.on_change(follow)
+        call(source, "a", "change", {"tools": tools("change", "beta", "gamma")})
+        assert has_followed.wait(20)
+        assert [name for name in router.catalog if name != "a__change"] == ["a__beta", "a__gamma"]
+        fresh = embedder.embedded[before:]
+        assert len([text for text in fresh if "beta" in text]) == 1
+        assert not [text for text in fresh if "gamma" in text]

@@ -1,0 +1,71 @@
+"""Many calls of many servers that are killed at random: every call has an outcome, and nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.sources.mcp.support import is_running, scripted, servers, text_of, tools
+from toolsearch.exceptions import McpCallError
+from toolsearch.messages import ToolResult
+from toolsearch.sources.mcp.servers import McpServers
+from toolsearch.tools import ToolContext
+
+N_SERVERS = 20
+N_CALLS = 1_000
+AT_ONCE = 12
+KILL_EVERY = 20
+
+
+async def soak(source: McpServers) -> tuple[int, int, set[int]]:
+    """How many calls were answered and how many failed, and the processes that answered."""
+    chance = random.Random(7)
+    room = asyncio.Semaphore(AT_ONCE)
+    pids: set[int] = set()
+    named: set[tuple[str, str]] = set()
+
+    async def one(number: int) -> bool:
+        async with room:
+            server = f"s{chance.randrange(N_SERVERS)}"
+            tool = source.catalog[f"{server}__pid"].call
+            assert tool is not None
+            try:
+                result = await tool({}, ToolContext())
+            except McpCallError as exc:
+                named.add((server, exc.server))
+                return False
+            assert isinstance(result, ToolResult)
+            pid = int(text_of(result))
+            pids.add(pid)
+            if number % KILL_EVERY == 0 and is_running(pid):
+                os.kill(pid, signal.SIGKILL)
+            return True
+
+    done = await asyncio.gather(*(one(number) for number in range(N_CALLS)))
+    assert all(called == told for called, told in named)
+    return sum(done), len(done) - sum(done), pids
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
+def test_nothing_is_left_of_servers_that_were_killed_at_random() -> None:
+    settings = {"timeout_s": 60, "connect_timeout_s": 60}
+    # What is imported and opened once is not counted.
+    with servers(warm=scripted(tools("pid"))):
+        pass
+    threads, files = threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
+    entries = {f"s{n}": scripted(tools("pid"), settings=settings) for n in range(N_SERVERS)}
+    with servers(**entries) as source:
+        answered, failed, pids = asyncio.run(soak(source))
+        assert answered + failed == N_CALLS
+        assert answered > N_CALLS // 3
+        assert len(pids) > N_SERVERS
+    assert not any(map(is_running, pids))
+    assert threading.active_count() == threads
+    assert len(list(Path("/proc/self/fd").iterdir())) == files
