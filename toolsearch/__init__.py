@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from toolsearch.router import ToolRouter
     from toolsearch.serving.mcp_tools import mcp_server
     from toolsearch.sources.files import LoadedCatalog, read_catalog
+    from toolsearch.sources.mcp.servers import McpServers
     from toolsearch.sources.openapi import OpenApiSource, load_openapi
     from toolsearch.tokens import catalog_tokens, count_tokens
     from toolsearch.tools import Tool, ToolContext, ToolDefinition
@@ -72,6 +73,7 @@ _MODULES = {
     "HttpEmbedder": "embedders.http",
     "LoadedCatalog": "sources.files",
     "LoopLimits": "advisors.limits",
+    "McpServers": "sources.mcp.servers",
     "MemoryAdvisor": "advisors.memory",
     "OpenApiSource": "sources.openapi",
     "PausedRun": "advisors.paused",
@@ -135,6 +137,7 @@ __all__ = [
     "HttpEmbedder",
     "LoadedCatalog",
     "LoopLimits",
+    "McpServers",
     "MemoryAdvisor",
     "OpenApiSource",
     "PausedRun",

@@ -184,3 +184,12 @@ def test_lines_are_the_same_however_they_come(size: int) -> None:
     ]
     assert [line for line in lines if isinstance(line, bytes)] == [b"one", b"", b"two three", b"end"]
     assert [line.n_bytes for line in lines if isinstance(line, LongLine)] == [50]
+
+
+def test_a_log_that_cannot_be_written_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("no folder")
+    log = ChildLog(tmp_path / "file" / "a.log")
+    log.write("one")
+    log.write("two")
+    assert log.lines == ("one", "two")
+    assert caplog.text.count("cannot be written and is given up") == 1

@@ -239,7 +239,7 @@ def test_a_server_that_is_deaf_to_the_end_is_killed() -> None:
 def test_a_closed_source_says_so() -> None:
     with servers(a=scripted(tools("pid"))) as source:
         pass
-    with pytest.raises(RuntimeError, match="was closed"):
+    with pytest.raises(RuntimeError, match="were closed"):
         call(source, "a", "pid")
     source.close()
 
@@ -250,3 +250,18 @@ def test_a_variable_that_is_missing_keeps_one_server_from_starting() -> None:
         assert raw_names(source) == ["pid"]
         (issue,) = source.issues
         assert "NO_SUCH_VARIABLE_HERE is not set" in str(issue)
+
+
+def test_servers_that_were_never_started_need_no_thread() -> None:
+    source = servers(a=scripted(tools("pid")))
+    assert not [each for each in threading.enumerate() if each.name == "toolsearch-mcp"]
+    source.close()
+    with pytest.raises(RuntimeError, match="were closed"):
+        source.open()
+
+
+def test_a_long_refusal_is_cut() -> None:
+    with servers(a=scripted(tools("error"))) as source:
+        with pytest.raises(McpCallError) as told:
+            call(source, "a", "error", {"code": -32603, "message": "x" * 1_000_000})
+        assert len(str(told.value)) < 3_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
@@ -26,6 +27,7 @@ class Gate:
         n_calls: Calls that reached a tool.
         sessions: Those that it knows of.
         headers: Of the last request.
+        issuer: Of tokens, which it gives out itself.
     """
 
     def __init__(self) -> None:
@@ -34,6 +36,8 @@ class Gate:
         self.sessions: list[str] = []
         self.headers: dict[str, str] = {}
         self.cancelled: list[Any] = []
+        self.issuer = ""
+        self.n_tokens = 0
 
     async def __call__(self, scope: Any, receive: Callable[[], Awaitable[Any]], send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -48,12 +52,40 @@ class Gate:
             body += event.get("body", b"")
             if not event.get("more_body"):
                 break
-        if scope["method"] == "GET":
+        if scope["path"] != "/mcp":
+            await self._authorize(scope["path"], body.decode(), send)
+        elif scope["method"] == "GET":
             await _answer(send, 405)
         elif scope["method"] == "DELETE":
             await _answer(send, 200)
         else:
             await self._post(json.loads(body), send)
+
+    async def _authorize(self, path: str, body: str, send: Send) -> None:
+        """The parts of OAuth: what the resource needs, who gives tokens, and a token."""
+        known: dict[str, Any] = {
+            "/.well-known/oauth-protected-resource/mcp": {
+                "resource": f"{self.issuer}/mcp",
+                "authorization_servers": [self.issuer],
+            },
+            "/.well-known/oauth-authorization-server": {
+                "issuer": self.issuer,
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+                "grant_types_supported": ["client_credentials"],
+                "response_types_supported": ["code"],
+            },
+        }
+        if path == "/token" and "grant_type=client_credentials" in body:
+            secret = base64.b64encode(b"me:the-secret-of-the-client").decode()
+            assert self.headers["authorization"] == f"Basic {secret}"
+            self.n_tokens += 1
+            token = {"access_token": "s3cret-token", "token_type": "Bearer", "expires_in": 3600}
+            await _answer(send, 200, json.dumps(token).encode())
+        elif path in known:
+            await _answer(send, 200, json.dumps(known[path]).encode())
+        else:
+            await _answer(send, 404)
 
     async def _post(self, message: dict[str, Any], send: Send) -> None:
         method = message["method"]
@@ -106,6 +138,8 @@ class Gate:
             result = {"content": [{"type": "text", "text": "x" * 3_000_000}]}
             data = b"event: message\ndata: " + _reply(message, result) + b"\n\n"
             await _answer(send, 200, data, [(b"content-type", b"text/event-stream")])
+        elif self.mood == "garbage":
+            await _answer(send, 200, b'{"hunter2": "hunter2"}')
         elif self.mood == "html":
             await _answer(send, 200, b"<html>", [(b"content-type", b"text/html")])
         else:
@@ -267,3 +301,25 @@ def _certificate(folder: Path) -> Path:
         + made.public_bytes(serialization.Encoding.PEM)
     )
     return path
+
+
+def test_what_a_server_answered_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with gate() as (app, source):
+        app.mood = "garbage"
+        with pytest.raises(McpCallError, match="'a' answered with something that is no JSON-RPC message"):
+            call(source, "a", "count")
+    assert "hunter2" not in caplog.text
+
+
+def test_a_token_is_got_with_client_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OAUTH_SECRET", "the-secret-of-the-client")
+    app = Gate()
+    app.mood = "bearer"
+    with served(app) as url:
+        oauth = {"client_id": "me", "client_secret": "${OAUTH_SECRET}", "issuer": url}
+        entry = {"url": f"{url}/mcp", "type": "http", "toolsearch": {"oauth": oauth}}
+        app.issuer = url
+        with servers(a=entry) as source:
+            assert source.issues == ()
+            assert text_of(call(source, "a", "count")) == "1"
+    assert app.n_tokens == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,8 @@ LINES_KEPT = 200
 LINE_LENGTH = 2_000
 FILE_BYTES = 1_000_000
 FILES_KEPT = 3
+
+_log = logging.getLogger(__name__)
 
 
 class ChildLog:
@@ -53,8 +56,14 @@ class ChildLog:
         if not kept:
             return
         self._lines.append(kept)
-        if self.path is not None:
+        if self.path is None:
+            return
+        try:
             self._append(self.path, f"{kept}\n".encode("utf-8", "replace"))
+        except OSError as exc:
+            # Who stopped reading a server's errors would stop the server, once the pipe is full.
+            _log.warning("%s cannot be written and is given up: %s", self.path, exc.strerror or exc)
+            self.path = None
 
     def last(self, length: int = 300) -> str:
         """The last line, cut to so many characters; empty where there is none."""

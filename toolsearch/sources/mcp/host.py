@@ -6,19 +6,30 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+_LEFT_S = 5.0
 
 
 class LoopThread:
     """Runs coroutines for callers in any thread, with an event loop or without one."""
 
     def __init__(self, name: str) -> None:
-        """Starts the thread."""
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
-        self._thread.start()
+        """Starts nothing: the thread begins with the first coroutine."""
+        self._name = name
+        self._starting = threading.Lock()
+        self._is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread has begun and not ended."""
+        return self._thread is not None and self._thread.is_alive()
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """What `work` gives; blocks until then. An interrupt cancels it."""
@@ -37,29 +48,40 @@ class LoopThread:
 
     def close(self) -> None:
         """Ends the loop and the thread; what still runs is cancelled. May be called more than once."""
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+        with self._starting:
+            self._is_closed = True
+            loop, thread = self._loop, self._thread
+        if loop is None or thread is None or threading.current_thread() is thread:
+            return
+        if thread.is_alive():
+            # The loop may have been closed in between.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(loop.stop)
+            thread.join()
 
     def _submitted(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        if not self._thread.is_alive():
-            work.close()
-            raise RuntimeError("This was closed. Make a new one.")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            left = asyncio.all_tasks(self._loop)
-            for task in left:
-                task.cancel()
-            if left:
-                self._loop.run_until_complete(asyncio.wait(left, timeout=_LEFT_S))
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.run_until_complete(self._loop.shutdown_default_executor())
-            self._loop.close()
+        with self._starting:
+            if self._is_closed:
+                work.close()
+                raise RuntimeError("These MCP servers were closed. Make a new McpServers.")
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                serve = partial(_serve, self._loop)
+                self._thread = threading.Thread(target=serve, name=self._name, daemon=True)
+                self._thread.start()
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 
-_LEFT_S = 5.0
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=_LEFT_S))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

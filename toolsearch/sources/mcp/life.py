@@ -259,6 +259,7 @@ class ServerLife:
             _log.warning("the tools of MCP server %r cannot be listed: %s", self.name, exc)
             return
         self.listing = await self._on_listed(records)
+        self.error = None
         if self._idle_timer is None:
             # Listing again is no use that keeps it from being idle.
             self._start_timer()

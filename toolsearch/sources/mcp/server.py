@@ -234,13 +234,14 @@ class McpCall:
         try:
             result = await self.server.call_tool(self.raw_name, arguments, meta=meta)
         except McpError as exc:
-            raise McpCallError(
-                exc.server, self.raw_name, exc.reason, may_have_run=_may_have_run(exc)
-            ) from exc
+            reason = exc.reason[:_LONGEST_REASON]
+            raise McpCallError(exc.server, self.raw_name, reason, may_have_run=_may_have_run(exc)) from exc
         from toolsearch.sources.mcp.results import to_tool_result
 
         return to_tool_result(result, tool=self.raw_name, max_chars=settings.max_result_chars)
 
+
+_LONGEST_REASON = 2_000
 
 # JSON-RPC: what could not be read, is no request, names no method or no such tool.
 _NOT_RUN = frozenset({-32700, -32600, -32601, -32602})

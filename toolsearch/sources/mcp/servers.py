@@ -8,8 +8,8 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from toolsearch.catalog import Catalog
 from toolsearch.exceptions import McpConfigError
+from toolsearch.functions.running import in_thread
 from toolsearch.given import Tools
 from toolsearch.sources.files import LoadIssue
 from toolsearch.sources.mcp.child_log import ChildLog
@@ -25,6 +26,7 @@ from toolsearch.sources.mcp.config import McpServerConfig, read_mcp_config
 from toolsearch.sources.mcp.host import LoopThread
 from toolsearch.sources.mcp.life import ServerLife
 from toolsearch.sources.mcp.listing import Listing, read_listing
+from toolsearch.sources.mcp.quiet import THREAD, keep_quiet
 from toolsearch.sources.mcp.saved import SavedDefinitions
 from toolsearch.sources.mcp.server import McpCall, McpServer, McpStatus
 from toolsearch.tools import Tool
@@ -95,7 +97,8 @@ class McpServers:
         self._told = self._catalog
         self._is_started = False
         self._is_closed = False
-        self._host = LoopThread("toolsearch-mcp")
+        self._host = LoopThread(THREAD)
+        keep_quiet()
         self._lives: dict[str, ServerLife] = {}
         servers: dict[str, McpServer] = {}
         for name, config in self._configs.items():
@@ -172,8 +175,7 @@ class McpServers:
         atexit.unregister(self.close)
         if not self._is_closed:
             self._is_closed = True
-            # Closed by hand before, or by another thread.
-            with suppress(RuntimeError):
+            if self._host.is_running:
                 self._host.wait(self._end())
             self._host.close()
 
@@ -280,7 +282,8 @@ class McpServers:
             self._told = catalog = self._catalog
             for callback in tuple(self._callbacks):
                 try:
-                    await asyncio.to_thread(callback, catalog)
+                    # Not in the loop's own pool, which would keep the loop from closing.
+                    await in_thread(partial(callback, catalog))
                 except Exception:  # noqa: BLE001 - it is somebody's code, and others are told all the same
                     _log.exception("a callback for newer catalogs of MCP servers failed")
 
