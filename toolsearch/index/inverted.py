@@ -18,7 +18,9 @@ from toolsearch.index.recall import measured_recall
 LISTS_FILE = "vectors.lists.faiss"
 
 COMPARED = 16_000
-"""Vectors that a search compares in the lists nearest to the query, at least."""
+COMPARED_SHARE = 0.04
+"""Vectors that a search compares in the lists nearest to the query: this number, or this share of those that
+the filter lets through, whichever is more."""
 
 SCAN_UP_TO = 4_000
 """Rows up to which comparing them all, exactly, takes no longer than a search of the lists."""
@@ -38,8 +40,8 @@ class InvertedRows:
     """Rows in a FAISS `IndexIVFScalarQuantizer`, and as they are beside it. Equal rows are held once.
 
     A search orders the lists by the query's cosine with their centres and goes through them until it has
-    compared `COMPARED` vectors that count; the best are scored again from the vectors themselves. So its
-    time hardly depends on the number of rows, nor on a filter.
+    compared enough vectors that count; the best are scored again from the vectors themselves. So a filter
+    that leaves few rows, or rows far from the query, has it go through more lists and not find less.
 
     Attributes:
         recall_at_10: Share of the exact ten nearest that a search finds, a mean over sampled rows.
@@ -114,7 +116,8 @@ class InvertedRows:
         sizes = self._sizes if all_live else np.bincount(self._list_of[live], minlength=len(self._sizes))
         nearest = np.argsort(-self._centres.scores(query), kind="stable")
         within = np.cumsum(sizes[nearest])
-        n = int(np.searchsorted(within, max(COMPARED, 4 * k))) + 1
+        wanted = max(COMPARED, int(COMPARED_SHARE * within[-1]), SCANNED_PER_K * k)
+        n = int(np.searchsorted(within, wanted)) + 1
         probed = nearest[:n][sizes[nearest[:n]] > 0]
         parameters = faiss.SearchParametersIVF(nprobe=len(probed))
         if not all_live:
