@@ -166,6 +166,18 @@ def test_threads_may_share_a_new_embedder(embedder: BundledEmbedder) -> None:
     assert (rows == np.tile(embedder.embed_documents(TOOLS), (4, 1))).all()
 
 
+def test_a_warm_embedder_has_loaded_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(FOLDER, folder)
+    monkeypatch.setattr(bundled, "FOLDER", folder)
+    cold, warm = BundledEmbedder(), BundledEmbedder()
+    warm.warm_up()
+    shutil.rmtree(folder)
+    assert warm.embed_queries(TOOLS[:1]).any()
+    with pytest.raises(EmbedderUnavailableError):
+        cold.warm_up()
+
+
 @pytest.mark.parametrize("file", [WEIGHTS, TOKENIZER])
 @pytest.mark.parametrize("damage", ["altered", "missing"])
 def test_files_that_are_not_the_shipped_ones_are_refused(

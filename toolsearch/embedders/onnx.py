@@ -102,6 +102,14 @@ class OnnxEncoder:
     def _model(self) -> OnnxModel:
         return self._open()
 
+    def warm_up(self) -> None:
+        """Load the model and run it once, so that the first text takes no longer than the next.
+
+        Raises:
+            EmbedderUnavailableError, EmbeddingError: as `embed`.
+        """
+        self.embed(["search tools"])
+
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """Unit rows (n, dim), float32, in the order of `texts`.
 

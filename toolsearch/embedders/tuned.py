@@ -118,6 +118,14 @@ class TunedEmbedder:
         """How many threads embed many texts."""
         return self._encoder.threads
 
+    def warm_up(self) -> None:
+        """Load the model now: a service calls this when it starts, and its first search takes no longer.
+
+        Raises:
+            EmbedderUnavailableError: a file is missing or altered.
+        """
+        self._encoder.warm_up()
+
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Unit rows (n, dim), float32, in the order of `texts`.
 
