@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -265,3 +267,15 @@ def test_a_long_refusal_is_cut() -> None:
         with pytest.raises(McpCallError) as told:
             call(source, "a", "error", {"code": -32603, "message": "x" * 1_000_000})
         assert len(str(told.value)) < 3_000
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="there is no way to stop a process here")
+def test_a_server_that_hangs_is_given_up_and_killed_in_the_end() -> None:
+    entry = scripted(tools("pid", "env"), settings={"tool_timeouts_s": {"env": 0.3}})
+    with servers(a=entry, b=scripted(tools("pid"))) as source:
+        pid = int(text_of(call(source, "a", "pid")))
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(McpCallError, match=r"'a' gave no answer to tools/call within 0\.3 s"):
+            call(source, "a", "env")
+        assert text_of(call(source, "b", "pid")).isdigit()
+    assert not is_running(pid)

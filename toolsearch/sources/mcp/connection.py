@@ -24,30 +24,25 @@ from toolsearch.exceptions import (
     McpConnectionError,
     McpError,
     McpLostError,
-    McpProtocolError,
-    McpRequestError,
 )
 from toolsearch.sources.mcp.asked import CURRENT, Asked
 from toolsearch.sources.mcp.child_log import ChildLog
 from toolsearch.sources.mcp.config import McpServerConfig, Transport
+from toolsearch.sources.mcp.faults import (
+    connection_reason,
+    is_answer,
+    is_connection_lost,
+    is_session_lost,
+    request_error,
+    told,
+    unreadable,
+)
 from toolsearch.sources.mcp.tolerant import TolerantDispatcher
 from toolsearch.sources.mcp.transports import streams
 
 T = TypeVar("T", bound=BaseModel)
 OnProgress: TypeAlias = ProgressFnT
 OnNotification: TypeAlias = Callable[[types.ServerNotification], None]
-
-_MADE_UP = ("Server returned an error response", "Session terminated", "Not Found")
-"""What the SDK says for a server that answered with no more than an HTTP status."""
-
-_LOST = ("Connection closed", "SSE stream")
-_UNREADABLE = {
-    "answered with": "",
-    "Failed to parse": "answered with something that is no JSON-RPC message",
-    "Unexpected content type": "answered with a content type that MCP does not have",
-    "server answered a request with 202": "answered that it will not answer (HTTP status 202)",
-}
-"""How the messages of unreadable answers begin, ours and the SDK's, and what to say instead."""
 
 _OLDER = frozenset({400, 404, 405})
 _LISTEN_AGAIN_S = (1.0, 5.0, 30.0)
@@ -208,35 +203,21 @@ class Connection:
         except MCPError as exc:
             raise self._error(exc, asked) from exc
         except ValidationError as exc:
-            raise McpProtocolError(
-                self.server, f"answered {method} with something that MCP does not allow: {_first(exc)}."
-            ) from None
+            raise unreadable(self.server, method, exc) from None
         finally:
             CURRENT.reset(token)
 
     def _error(self, exc: MCPError, asked: Asked) -> McpError:
-        """What the SDK raised, by what it means for the request."""
-        if asked.status == 404 and exc.message == "Session terminated":
+        """What the SDK raised, by what it means for the request and for the connection."""
+        if is_session_lost(exc, asked):
             self._is_lost = self.is_closing = True
             self._scope.cancel()
-        if asked.failure or (asked.status and exc.message in _MADE_UP):
-            kind = McpConnectionError if asked.is_refused else McpLostError
-            return kind(self.server, f"{asked.reason}.")
-        if exc.message.startswith(_LOST):
-            self._is_lost = self._is_lost or exc.message.startswith("Connection")
-            said = self._log.last()
-            last = f" Its last words: {said}" if said else ""
-            return McpLostError(self.server, f"ended the connection before it answered.{last}")
-        for beginning, said in _UNREADABLE.items():
-            if exc.code in {types.PARSE_ERROR, types.INVALID_REQUEST} and exc.message.startswith(beginning):
-                return McpProtocolError(self.server, f"{said or exc.message}.")
-        return McpRequestError(self.server, exc.message, code=exc.code, data=exc.data)
+        self._is_lost = self._is_lost or is_connection_lost(exc)
+        return request_error(self.server, exc, asked, last_words=self._log.last())
 
     def _give_up(self, limit_s: float) -> None:
         if not self._ready.done():
-            said = self._log.last()
-            last = f" Its last words: {said}" if said else ""
-            self._fail(f"was not ready within {limit_s:g} s.{last}")
+            self._fail(f"was not ready within {limit_s:g} s.{told(self._log.last())}")
             self._scope.cancel()
 
     def _fail(self, reason: str) -> None:
@@ -251,7 +232,7 @@ class Connection:
             with self._scope:
                 await self._converse()
         except Exception as exc:  # noqa: BLE001 - a transport may raise anything, in groups
-            self._fail(self._reason(exc))
+            self._fail(connection_reason(exc, self._config, self._asked, last_words=self._log.last()))
             _log.debug("the connection to MCP server %r ended (%s)", self.server, type(exc).__name__)
         finally:
             self._is_lost = True
@@ -301,8 +282,7 @@ class Connection:
         try:
             await session.initialize()
         except MCPError as refused:
-            made_up = refused.message in _MADE_UP or refused.message.startswith(_LOST)
-            if protocol == "handshake" or transport == "sse" or made_up:
+            if protocol == "handshake" or transport == "sse" or not is_answer(refused):
                 raise
             try:
                 await session.discover()
@@ -329,31 +309,3 @@ class Connection:
             _log.debug("MCP server %r sent something unreadable (%s)", self.server, type(message).__name__)
         elif self._on_notification is not None:
             self._on_notification(message)
-
-    def _reason(self, exc: BaseException) -> str:
-        """Why there is no connection."""
-        first = exc
-        while isinstance(first, BaseExceptionGroup):
-            first = first.exceptions[0]
-        said = self._log.last()
-        last = f" Its last words: {said}" if said else ""
-        if self._asked.reason:
-            return f"{self._asked.reason}.{last}"
-        if isinstance(first, FileNotFoundError):
-            where = self._config.cwd if first.filename == self._config.cwd else self._config.command
-            return f"cannot be started: there is no {where!r}. Check its command and cwd."
-        if isinstance(first, OSError):
-            return f"cannot be started: {first.strerror or first}."
-        if isinstance(first, MCPError) and not first.message.startswith(_LOST):
-            return f"refused the connection: {first.message:.300}.{last}"
-        if isinstance(first, MCPError):
-            return f"ended before it was ready.{last}"
-        if isinstance(first, ValidationError):
-            return f"greeted with something that MCP does not allow: {_first(first)}.{last}"
-        return f"cannot be reached ({type(first).__name__}).{last}"
-
-
-def _first(exc: ValidationError) -> str:
-    """What is wrong first, and where, without the value."""
-    fault = exc.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, fault['loc'][-3:]))}: {fault['msg']:.120}"

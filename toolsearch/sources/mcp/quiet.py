@@ -1,7 +1,7 @@
 """Keeps the SDK from logging what servers answered.
 
-Where it cannot read an answer it logs parts of that answer, at a level that is shown by default. Whoever asked
-is told of it in any case.
+Where it cannot read an answer, it logs parts of it at a level that is shown by default. Whoever asked is told
+of that in any case.
 """
 
 from __future__ import annotations
