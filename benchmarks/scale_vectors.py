@@ -58,7 +58,8 @@ class Noise:
         away /= np.linalg.norm(away, axis=1, keepdims=True)
         cosines = np.clip(cosines, -1, 1)[:, None]
         rows: Vectors = cosines * original + np.sqrt(1 - cosines**2) * away
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
 
     def to_json(self) -> JsonObject:
         """What a reader should know of it."""

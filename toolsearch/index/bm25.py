@@ -55,7 +55,7 @@ class Bm25:
         """What a token counts that no row holds."""
         return self._idf(0)
 
-    def terms(self, positions: Sequence[int], *, pairs: bool = False) -> list[Term]:
+    def terms(self, positions: Ints, *, pairs: bool = False) -> list[Term]:
         """The terms at these positions, which are pairs or single tokens."""
         share = PAIR_WEIGHT if pairs else 1.0
         return [Term(int(i), share * self._idf(self._postings.frequency(i))) for i in positions]

@@ -134,7 +134,8 @@ class ToolColumns:
     @cached_property
     def claimed_read_only(self) -> NDArray[np.bool_]:
         """(n,) whether the source claims that a tool only reads."""
-        return self.facts["read_only"] == 1
+        claimed: NDArray[np.bool_] = self.facts["read_only"] == 1
+        return claimed
 
     @cached_property
     def row_of(self) -> dict[str, int]:

@@ -212,7 +212,7 @@ def _emptied(lists: Any) -> Any:
     return empty
 
 
-def _list_of_each(lists: Any) -> Rows:
+def _list_of_each(lists: Any) -> NDArray[np.int32]:
     """The list of each vector."""
     places = np.empty(int(lists.ntotal), dtype=np.int32)
     for number in range(int(lists.nlist)):

@@ -42,7 +42,7 @@ class Keys:
         self.firsts = firsts
         self.rows = rows
         self.backwards = backwards
-        self._bytes = memoryview(np.ascontiguousarray(text))
+        self._bytes = np.ascontiguousarray(text).data
         self._forwards = _Forwards(self)
         self._backwards = _Backwards(self)
 

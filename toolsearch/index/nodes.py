@@ -66,7 +66,8 @@ class Nodes:
         if not len(among):
             return among
         places = np.minimum(np.searchsorted(among, found), len(among) - 1)
-        return found[among[places] == found]
+        wanted: Rows = found[among[places] == found]
+        return wanted
 
 
 def digests(vectors: Vectors) -> Iterator[bytes]:
