@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolsearch.retrieval.fusion import DENSE_FLOOR, Channels, dense_weight
+from toolsearch.retrieval.fusion import DENSE_FLOOR, LEXICAL_WEIGHT, Channels, dense_weight
 
 
 def channels(dense: float, lexical: float, name: float, reads: float = 1.0) -> Channels:
@@ -14,8 +14,8 @@ def channels(dense: float, lexical: float, name: float, reads: float = 1.0) -> C
 
 
 def test_the_score_is_the_weighted_sum_of_the_channels() -> None:
-    assert channels(0.5, 2.0, 0.0).fused()[0] == pytest.approx(0.5 + 0.05 * 2.0)
-    assert channels(0.5, 2.0, 1.0).fused()[0] == pytest.approx(0.5 + 0.05 * 2.0 + 10.0)
+    assert channels(0.5, 2.0, 0.0).fused()[0] == pytest.approx(0.5 + LEXICAL_WEIGHT * 2.0)
+    assert channels(0.5, 2.0, 1.0).fused()[0] == pytest.approx(0.5 + LEXICAL_WEIGHT * 2.0 + 10.0)
 
 
 def test_a_named_tool_beats_the_best_content() -> None:
@@ -27,4 +27,6 @@ def test_a_named_tool_beats_the_best_content() -> None:
 def test_the_cosine_counts_less_where_the_encoder_cannot_read() -> None:
     assert dense_weight(1.0) == 1.0
     assert dense_weight(0.0) == DENSE_FLOOR
-    assert channels(0.5, 1.0, 0.0, reads=0.0).content()[0] == pytest.approx(DENSE_FLOOR * 0.5 + 0.05)
+    assert channels(0.5, 1.0, 0.0, reads=0.0).content()[0] == pytest.approx(
+        DENSE_FLOOR * 0.5 + LEXICAL_WEIGHT
+    )
