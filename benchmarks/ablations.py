@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from benchmarks.absent import absent
 from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.documents import COMPOSITIONS
@@ -29,20 +28,20 @@ from benchmarks.languages import languages
 from benchmarks.machine import describe_machine
 from benchmarks.names import names
 from benchmarks.results import REFERENCE, RESULTS
+from benchmarks.scored import DEPTH, ScoredSet, Scores, score_set
 from benchmarks.steps import steps
 from benchmarks.unread import unread
 from toolsearch.document import render_document
 from toolsearch.evaluation import metrics
-from toolsearch.evaluation.datasets import BenchQuery, Dataset
+from toolsearch.evaluation.datasets import Dataset
 from toolsearch.evaluation.report import measured_versions
 from toolsearch.evaluation.retrievers import make_retriever
 from toolsearch.evaluation.runner import evaluate
 from toolsearch.exceptions import EvaluationError, ToolSearchError
-from toolsearch.index.lexical import LexicalIndex
 from toolsearch.retrieval.cut import MARGIN, MIN_K
-from toolsearch.retrieval.fusion import LEXICAL_WEIGHT, dense_weight
+from toolsearch.retrieval.fusion import LEXICAL_WEIGHT
 from toolsearch.retrieval.searcher import NOTHING_FITS_BELOW
-from toolsearch.tools import JsonObject, Tool
+from toolsearch.tools import JsonObject
 
 TABLES_FOLDER = RESULTS / "tables"
 
@@ -51,36 +50,6 @@ WEIGHTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.15)
 MARGINS = (0.5, 0.6, 0.7, 0.8)
 FIXED = (3, 5, 7, 10)
 THRESHOLDS = (0.3, 0.5, 0.7, 0.9, 0.95)
-
-DEPTH = 10
-Scores = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class ScoredSet:
-    """The two channels of every query and tool of a data set; arrays are (queries, tools) or (queries,).
-
-    Attributes:
-        cosines: Already weighed by what the encoder reads of the query.
-        ceilings: The most that BM25 could reach for the query.
-    """
-
-    queries: tuple[BenchQuery, ...]
-    ids: tuple[str, ...]
-    cosines: Scores
-    bm25: Scores
-    ceilings: Scores
-
-    def fused(self, weight: float, exponent: float) -> Scores:
-        """Cosine plus `weight` times BM25 over a power of its ceiling."""
-        scale = np.where(self.ceilings > 0, self.ceilings, 1.0) ** exponent
-        return self.cosines + weight * self.bm25 / scale[:, None]
-
-    def rankings(self, scores: Scores) -> Iterator[tuple[BenchQuery, list[str], Scores]]:
-        """For each query the ids and scores of the ten best tools, ties by name."""
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
-        for query, rows, row_scores in zip(self.queries, order, scores, strict=True):
-            yield query, [self.ids[row] for row in rows], row_scores[rows]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -213,32 +182,13 @@ TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObje
     "cut": cut,
     "names": names,
     "nothing-fits": nothing_fits,
+    "absent": absent,
     "unread": unread,
     "languages": languages,
     "encoder-speed": encoder_speed,
     "graph": graph,
     "steps": steps,
 }
-
-
-def score_set(
-    dataset: Dataset, embedder: RememberingEmbedder, document: Callable[[Tool], str] = render_document
-) -> ScoredSet:
-    """Both channels of every query with gold tools and every tool of a data set."""
-    tools = list(dataset.catalog.values())
-    queries = tuple(query for query in dataset.queries if query.gold)
-    lexicon = LexicalIndex.build(tools)
-    lexical = [lexicon.scores(query.text) for query in queries]
-    vectors = embedder.embed_documents([document(tool) for tool in tools])
-    cosines = np.einsum("qd,nd->qn", embedder.embed_queries([query.text for query in queries]), vectors)
-    reads = np.array([dense_weight(embedder.reads(query.text)) for query in queries])
-    return ScoredSet(
-        queries=queries,
-        ids=tuple(dataset.id_of[tool.name] for tool in tools),
-        cosines=cosines.astype(np.float64) * reads[:, None],
-        bm25=np.array([scores.raw for scores in lexical], dtype=np.float64),
-        ceilings=np.array([scores.ceiling for scores in lexical], dtype=np.float64),
-    )
 
 
 def _fixed(scores: Scores, k: int) -> int:

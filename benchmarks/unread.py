@@ -18,7 +18,7 @@ from toolsearch.retrieval.fusion import DENSE_FLOOR, LEXICAL_WEIGHT
 from toolsearch.sources.files import read_catalog
 from toolsearch.tools import JsonObject
 
-FLOORS = (0.0, 0.15, 0.3, 0.5, 0.7, 1.0)
+FLOORS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)
 ENGLISH_TOOLS = 1500
 SEED = 0
 

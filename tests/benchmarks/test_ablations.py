@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.ablations import kept_by_margin, main, score_set
+from benchmarks.ablations import kept_by_margin, main
+from benchmarks.absent import best_scores
 from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder
 from benchmarks.names import forms_of, is_called, names
+from benchmarks.scored import score_set
 from toolsearch.catalog import Catalog
 from toolsearch.document import MAX_DESCRIPTION, render_document
 from toolsearch.evaluation.datasets import BenchQuery, make_dataset
@@ -38,6 +40,21 @@ DATASET = make_dataset(
 @pytest.fixture
 def embedder(tmp_path: Path) -> RememberingEmbedder:
     return RememberingEmbedder(HashingEmbedder(), tmp_path / "vectors.sqlite")
+
+
+def test_a_request_without_its_tools_scores_as_in_a_catalog_that_lacks_them(
+    embedder: RememberingEmbedder,
+) -> None:
+    """Oracle: the scores of all tools; relevant ones, what serves as well and near-duplicates are masked."""
+    served = BenchQuery(
+        "q", "drop my parcel", ("desk.drop_parcel",), {"desk.drop_parcel": ("desk.make_parcel",)}
+    )
+    dataset = make_dataset("office", DATASET.catalog, [served], [("desk.find_parcel", "desk.drop_parcel")])
+    present, without = best_scores(dataset, embedder)
+    scored = score_set(dataset, embedder)
+    scores = dict(zip(scored.ids, scored.fused(LEXICAL_WEIGHT, 0.0)[0], strict=True))
+    assert present.tolist() == [scores["desk.drop_parcel"]] == [max(scores.values())]
+    assert without.tolist() == [max(score for tool_id, score in scores.items() if "parcel" not in tool_id)]
 
 
 def test_fused_scores_are_those_of_the_searcher(embedder: RememberingEmbedder) -> None:
