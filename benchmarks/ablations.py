@@ -49,7 +49,7 @@ EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 WEIGHTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.15)
 MARGINS = (0.5, 0.6, 0.7, 0.8)
 FIXED = (3, 5, 7, 10)
-THRESHOLDS = (0.3, 0.5, 0.7, 0.9, 0.95)
+THRESHOLDS = (0.5, 0.7, 0.8, 0.85, 0.88, 0.9, 0.95)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
