@@ -39,5 +39,5 @@ def test_a_tool_that_is_in_a_file_too_is_taken_from_its_server(run: Run, tmp_pat
     saved.write_text(json.dumps([{"name": "pay", "server": "bank", "description": "old"}]), encoding="utf-8")
     config = configured(tmp_path, bank=scripted([a_tool("pay", "new")]))
     converted = run("catalog", "convert", saved, config, "--to", "own")
-    assert "MCP server 'bank': duplicate: tool 'pay'" in converted.err
+    assert "source 'bank': duplicate: tool 'pay'" in converted.err
     assert [tool["description"] for tool in converted.json] == ["new"]

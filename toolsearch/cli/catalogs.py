@@ -24,21 +24,22 @@ group = typer.Typer(help="Work on catalog files.", no_args_is_help=True, rich_ma
 def load_catalog(paths: Sequence[str], *, strict: bool = False, source: str = "") -> LoadedCatalog:
     """The tools of `paths`; what was wrong with some of them goes to standard error.
 
-    A file that configures MCP servers stands for the tools that they list now.
+    A configuration of MCP servers and OpenAPI documents stands for the tools that these list now.
 
     Raises:
         CatalogFileError, DefinitionError: as `read_catalog`; also where there is no tool at all.
-        McpConfigError: as `read_mcp_catalog`.
+        McpConfigError: as `read_configured_catalog`.
     """
     from toolsearch.exceptions import CatalogFileError
+    from toolsearch.sources.configured import is_config_file
+    from toolsearch.sources.configured_catalog import joined, read_configured_catalog
     from toolsearch.sources.files import read_catalog
-    from toolsearch.sources.mcp.reading import is_mcp_config_file, joined, read_mcp_catalog
 
-    configs = [path for path in paths if is_mcp_config_file(path)]
+    configs = [path for path in paths if is_config_file(path)]
     files = [path for path in paths if path not in configs]
     loaded = read_catalog(*files, strict=strict, source=source or None)
     if configs:
-        loaded = joined(loaded, read_mcp_catalog(*configs, strict=strict))
+        loaded = joined(loaded, read_configured_catalog(*configs, strict=strict))
     for issue in loaded.issues[:ISSUES_SHOWN]:
         say(str(issue))
     if len(loaded.issues) > ISSUES_SHOWN:

@@ -12,8 +12,9 @@ CatalogFiles: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="CATALOG",
-        help="Catalog files or folders: JSON, JSON Lines or YAML in any known form; - is standard input. "
-        "A file with mcpServers stands for what these servers list.",
+        help="Files, folders or http URLs: tool definitions in any known form (JSON, JSON Lines, YAML), "
+        "OpenAPI documents, and configurations of MCP servers (mcpServers), which are started and asked. "
+        "- is standard input.",
         show_default=False,
     ),
 ]
