@@ -15,8 +15,8 @@ LAYERS = {
             "exceptions naming",
             "checks",
             "http tools",
-            "schema messages",
-            "functions",
+            "schema messages api",
+            "functions client",
             "given",
             "catalog document tokens tool_names",
             "formats",
@@ -30,7 +30,7 @@ LAYERS = {
             "advisors",
             "telemetry",
             "router adapters evaluation lint testing demo",
-            "tuning trust serving",
+            "tuning trust serving server",
             "cli",
         )
     )

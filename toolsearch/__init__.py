@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from toolsearch.catalog import Catalog, CatalogDiff
     from toolsearch.chat.base import ChatRequest
     from toolsearch.chat.load import load_chat_model
+    from toolsearch.client.asynchronous import AsyncClient
+    from toolsearch.client.synchronous import Client
     from toolsearch.embedders.base import Embedder
     from toolsearch.embedders.bundled import BundledEmbedder
     from toolsearch.embedders.cache import CachedEmbedder
@@ -61,12 +63,14 @@ _MODULES = {
     "ApprovalAdvisor": "advisors.approval",
     "Approve": "advisors.base",
     "AssistantMessage": "messages",
+    "AsyncClient": "client.asynchronous",
     "BundledEmbedder": "embedders.bundled",
     "CachedEmbedder": "embedders.cache",
     "Catalog": "catalog",
     "CatalogDiff": "catalog",
     "CatalogSearcher": "retrieval.lazy",
     "ChatRequest": "chat.base",
+    "Client": "client.synchronous",
     "Deny": "advisors.base",
     "Edit": "advisors.base",
     "Embedder": "embedders.base",
@@ -125,12 +129,14 @@ __all__ = [
     "ApprovalAdvisor",
     "Approve",
     "AssistantMessage",
+    "AsyncClient",
     "BundledEmbedder",
     "CachedEmbedder",
     "Catalog",
     "CatalogDiff",
     "CatalogSearcher",
     "ChatRequest",
+    "Client",
     "Deny",
     "Edit",
     "Embedder",

@@ -12,9 +12,11 @@ from toolsearch.cli import (
     demo,
     evaluation,
     indexing,
+    keys,
     lint,
     mcp,
     search,
+    serving,
     tokens,
     trust,
     tuning,
@@ -41,6 +43,8 @@ app.command("tokens", epilog=EXIT_CODES)(tokens.tokens)
 app.add_typer(catalogs.group, name="catalog")
 app.add_typer(trust.group, name="trust")
 app.add_typer(mcp.group, name="mcp")
+app.command("serve", epilog=EXIT_CODES)(serving.serve)
+app.add_typer(keys.group, name="keys")
 app.command("demo", epilog=EXIT_CODES)(demo.demo)
 
 

@@ -53,6 +53,20 @@ ToolSearchError
 │   └── McpLostError              no answer came to a request that was sent
 ├── ToolResultError               a tool returned what cannot be sent to a model
 ├── TrustError                    a trust file that cannot be used, or not as asked
+├── ServerSettingsError           settings that the HTTP service cannot start with
+├── RequestRefusedError           a request that the HTTP service does not carry out
+│   ├── AccessDeniedError         no key, or one that may not do this
+│   ├── ForeignRequestError       for another host, or from a page that may not ask
+│   ├── BodyTooLargeError         too much at once
+│   ├── SlowRequestError          its body did not come in time
+│   ├── UnknownResourceError      there is no such thing for this caller
+│   ├── PreconditionError         what it would change is no longer what the caller has seen
+│   ├── IdempotencyError          its idempotency key belongs to another request
+│   ├── TooBusyError              more than the service takes at once
+│   ├── TookTooLongError          it had no answer in time
+│   └── NotReadyError             the service cannot search yet, or no longer
+├── ServiceError                  the HTTP service refused a request of its client, or failed
+│   └── ServiceUnreachableError   no connection, or one that broke
 ├── StoreError                    a file of conversations, sessions or calls that cannot be used
 ├── EvaluationError               queries, qrels or a run that cannot be scored
 └── TuningError                   an encoder that cannot be tuned as asked
@@ -110,6 +124,22 @@ from toolsearch.exceptions.retrieval import (
     ToolIndexError,
     TuningError,
 )
+from toolsearch.exceptions.server import (
+    AccessDeniedError,
+    BodyTooLargeError,
+    ForeignRequestError,
+    IdempotencyError,
+    NotReadyError,
+    PreconditionError,
+    RequestRefusedError,
+    ServerSettingsError,
+    ServiceError,
+    ServiceUnreachableError,
+    SlowRequestError,
+    TooBusyError,
+    TookTooLongError,
+    UnknownResourceError,
+)
 from toolsearch.exceptions.tools import (
     CatalogFileError,
     DefinitionError,
@@ -131,10 +161,12 @@ from toolsearch.exceptions.trust import (
 )
 
 __all__ = [
+    "AccessDeniedError",
     "AddressRefusedError",
     "AnswerFormatError",
     "AuthenticationError",
     "BadRequestError",
+    "BodyTooLargeError",
     "CatalogFileError",
     "ChainError",
     "ChatModelError",
@@ -147,6 +179,8 @@ __all__ = [
     "EmbeddingCacheError",
     "EmbeddingError",
     "EvaluationError",
+    "ForeignRequestError",
+    "IdempotencyError",
     "IndexDamagedError",
     "IndexFormatError",
     "IndexLockedError",
@@ -162,18 +196,27 @@ __all__ = [
     "McpProtocolError",
     "McpRequestError",
     "ModelUnreachableError",
+    "NotReadyError",
     "OverloadedError",
     "ParameterError",
     "PausedRunError",
+    "PreconditionError",
     "RateLimitedError",
     "RequestProblem",
+    "RequestRefusedError",
     "RequestTooLargeError",
     "ReservedNameError",
     "RunningLoopError",
     "SchemaError",
     "SearchRequestError",
+    "ServerSettingsError",
+    "ServiceError",
+    "ServiceUnreachableError",
+    "SlowRequestError",
     "StoreError",
     "TokenizerError",
+    "TooBusyError",
+    "TookTooLongError",
     "ToolArgumentsError",
     "ToolCallError",
     "ToolFailed",
@@ -185,6 +228,7 @@ __all__ = [
     "ToolTimeoutError",
     "TrustError",
     "TuningError",
+    "UnknownResourceError",
     "UnknownToolError",
     "UnresolvedTypeError",
     "UnsearchedToolsError",

@@ -1,0 +1,184 @@
+"""`toolsearch serve` and `toolsearch keys` as processes and as commands."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra server")
+
+from tests.cli.conftest import Run
+from tests.server.support import until
+from toolsearch import Client
+from toolsearch.exceptions import ServerSettingsError
+from toolsearch.server.settings import ServerSettings, made_settings, read_settings_file
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def serving(*arguments: object, **environment: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """The command as a process, and the URL that it says."""
+    command = [sys.executable, "-m", "toolsearch", "serve", *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+    )
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            found = re.search(r"at (http://\S+)", line)
+            if found:
+                yield found[1], process
+                break
+        else:
+            raise AssertionError("it said no address")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+
+def test_the_demo_index_is_served_as_a_process_and_outlives_it(tmp_path: Path) -> None:
+    index, database = tmp_path / "index", tmp_path / "service.db"
+    shutil.copytree(ROOT / "indexes" / "demo" / "index", index)
+    with serving(index, "--database", database) as (url, _), Client(url) as client:
+        until(client.is_ready)
+        found = client.search("refund an order", k=3)
+        assert len(found.hits) == 3
+        client.load_tools("s", found.names)
+        client.put_tool("net__ping", {"name": "ping", "server": "net", "description": "Ping a host."})
+        searches = client.get_usage().total.searches
+    with serving(index, "--database", database) as (url, _), Client(url) as client:
+        until(client.is_ready)
+        assert client.get_session("s").discovered == found.names
+        assert client.search("ping a host").names[0] == "net__ping"
+        assert client.get_usage().total.searches == searches + 1 == 2
+
+
+def test_an_index_in_use_does_not_change_where_it_is_not_to_be_saved(run: Run, tmp_path: Path) -> None:
+    del run
+    index = tmp_path / "index"
+    shutil.copytree(ROOT / "indexes" / "demo" / "index", index)
+    before = (index / "manifest.json").read_bytes()
+    with serving(index, "--no-save") as (url, _), Client(url) as client:
+        until(client.is_ready)
+        client.put_tool("net__ping", {"name": "ping", "server": "net", "description": "Ping a host."})
+        assert client.search("ping a host").names[0] == "net__ping"
+    assert (index / "manifest.json").read_bytes() == before
+
+
+def test_it_stops_when_it_is_told_to(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(ROOT / "indexes" / "demo" / "index", index)
+    with serving(index) as (_, process):
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def test_beyond_this_machine_it_needs_a_key(run: Run, tmp_path: Path) -> None:
+    """E175: the service refuses to start open to the network."""
+    index, catalog = tmp_path / "index", tmp_path / "tools.json"
+    catalog.write_text('{"name": "ping", "description": "Ping a host."}')
+    assert run("index", "build", catalog, "-o", index).code == 0
+    done = run("serve", index, "--host", "0.0.0.0", "--embedder", "hashing", "--port", "0")
+    assert (done.code, "a key is needed" in done.err) == (2, True)
+
+
+def test_an_index_that_is_not_there_ends_it(run: Run, tmp_path: Path) -> None:
+    done = run("serve", tmp_path / "none")
+    assert (done.code, "does not exist" in done.err) == (3, True)
+
+
+def test_help_shows_every_setting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = run("serve", "--help").out
+    for name in ServerSettings.model_fields.keys() - {"api_key"}:
+        assert f"--{name.replace('_', '-')}" in shown
+        assert f"TOOLSEARCH_SERVER_{name.upper()}" in shown
+    assert "--api-key-env" in shown
+
+
+def test_the_line_goes_before_the_environment_and_that_before_the_file(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from toolsearch.server import app
+
+    taken: list[ServerSettings] = []
+
+    def stop(index: object, settings: ServerSettings, **_: object) -> None:
+        taken.append(settings)
+        raise ServerSettingsError("enough")
+
+    monkeypatch.setattr(app, "create_app", stop)
+    index, catalog = tmp_path / "index", tmp_path / "tools.json"
+    catalog.write_text('{"name": "ping", "description": "Ping a host."}')
+    run("index", "build", catalog, "-o", index)
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        'max_batch = 3\nmax_results = 4\nport = 5\nallow_host = ["a.example"]\nembedder = "hashing"\n'
+    )
+    monkeypatch.setenv("TOOLSEARCH_SERVER_MAX_RESULTS", "6")
+    monkeypatch.setenv("TOOLSEARCH_SERVER_PORT", "7")
+    monkeypatch.setenv("TOOLSEARCH_SERVER_API_KEY", "s3cr3t")
+    assert run("serve", index, "--config", file, "--port", "8").code == 2
+    (settings,) = taken
+    assert (settings.max_batch, settings.max_results, settings.port) == (3, 6, 8)
+    assert settings.allow_host == ("a.example",)
+    assert settings.api_key is not None
+    assert settings.api_key.get_secret_value() == "s3cr3t"
+    assert "s3cr3t" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("s.toml", "port = ", "cannot be read"),
+        ("s.json", "[1]", "holds no settings"),
+        ("s.yaml", "prot: 1", "unknown settings prot"),
+        ("none.toml", None, "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, name: str, text: str | None, said: str) -> None:
+    file = tmp_path / name
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ServerSettingsError, match=said):
+        read_settings_file(file)
+
+
+def test_a_value_that_cannot_be_used_is_told_without_it() -> None:
+    with pytest.raises(ServerSettingsError, match="port: Input should be a valid integer") as caught:
+        made_settings({"port": "s3cr3t"})
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_keys_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
+    database = tmp_path / "service.db"
+    made = run(
+        "keys", "add", "bot", "--database", database, "--scope", "call", "--scope", "search", "--json"
+    ).json
+    assert made["key"]["scopes"] == ["search", "call"]
+    assert made["secret"].startswith(f"ts_{made['key']['id']}_")
+    assert made["secret"].encode() not in database.read_bytes()
+    listed = run("keys", "list", "--database", database)
+    assert (made["key"]["id"] in listed.out, made["secret"] in listed.out) == (True, False)
+    assert run("keys", "revoke", made["key"]["id"], "--database", database).code == 0
+    again = run("keys", "revoke", made["key"]["id"], "--database", database)
+    assert (again.code, "There is no key" in again.err) == (2, True)
+    assert run("keys", "list", "--database", database, "--json").json == []
+
+
+def test_what_is_no_database_is_told(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "service.db"
+    file.write_text("not a database, but long enough to look at" * 10)
+    done = run("keys", "list", "--database", file)
+    assert (done.code, "cannot be used" in done.err) == (2, True)

@@ -1,0 +1,110 @@
+"""The service over HTTP on this machine, for the tests of it and of its clients."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from tests.retrieval.support import OFFICE
+from toolsearch.api.keys import KeyScope, NewKey
+from toolsearch.embedders.base import Embedder
+from toolsearch.retrieval.building import build_index
+from toolsearch.server import ServerSettings, create_app
+from toolsearch.server.running import make_server
+from toolsearch.testing import HashingEmbedder
+from toolsearch.tools import Tool
+
+OFFICE_NAMES = sorted(tool.name for tool in OFFICE)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running service: its application, its address, and a client that sends no key."""
+
+    app: FastAPI
+    url: str
+    http: httpx.Client
+
+    def key(self, *scopes: KeyScope, **rules: Any) -> str:
+        """The secret of a new key, made behind the back of the API."""
+        keys = self.app.state.service.keys
+        if not keys.has_keys:
+            keys.add(NewKey(name="first", scopes=frozenset({KeyScope.ADMIN})), now=0.0)
+        new = NewKey(name="test", scopes=frozenset(scopes or {KeyScope.SEARCH}), **rules)
+        return str(keys.add(new, now=1.0).secret)
+
+    def as_key(self, secret: str) -> httpx.Client:
+        """A client that sends this key; it uses the connections of `http`."""
+        client = httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {secret}"}, timeout=20)
+        self._opened.append(client)
+        return client
+
+    @property
+    def _opened(self) -> list[httpx.Client]:
+        opened: list[httpx.Client] = self.app.state.clients
+        return opened
+
+
+@contextlib.contextmanager
+def running(app: FastAPI, settings: ServerSettings | None = None) -> Iterator[str]:
+    """The URL of `app`, served by uvicorn in a thread."""
+    started, told = threading.Event(), []
+
+    def start(url: str) -> None:
+        told.append(url)
+        started.set()
+
+    server = make_server(app, settings or ServerSettings(port=0), on_start=start)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert started.wait(30)
+    try:
+        yield told[0]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextlib.contextmanager
+def service(
+    tools: tuple[Tool, ...] = OFFICE,
+    *,
+    embedder: Embedder | None = None,
+    folder: Path | None = None,
+    wait: bool = True,
+    callable_tools: tuple[Tool, ...] = (),
+    **settings: Any,
+) -> Iterator[Served]:
+    """A service over an index of `tools`, in `folder` if it is given; with `wait` it is ready."""
+    embedder = embedder or HashingEmbedder()
+    index = build_index(tools, embedder)
+    if folder is not None:
+        index.save(folder)
+    chosen = ServerSettings(**{"port": 0, **settings})
+    app = create_app(folder or index, chosen, embedder=embedder, tools=callable_tools)
+    app.state.clients = []
+    with running(app, chosen) as url, httpx.Client(base_url=url, timeout=20) as http:
+        try:
+            if wait:
+                until(lambda: http.get("/readyz").status_code == 200)
+            yield Served(app, url, http)
+        finally:
+            for client in app.state.clients:
+                client.close()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Ask until it holds; the service is another thread, whose events are not ours."""
+    pause = threading.Event()
+    for _ in range(2000):
+        if holds():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it never held")

@@ -1,0 +1,133 @@
+"""Searches: what is asked for, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import ConfigDict, Field, field_validator
+
+from toolsearch.api.base import Answered, Asked, Form, Name, Text
+from toolsearch.api.problem import Problem
+
+MAX_QUERIES = 16
+MAX_K = 1000
+MAX_BATCH = 64
+MAX_NAMES = 1000
+MAX_QUERY_CHARACTERS = 100_000
+
+_K = Annotated[int, Field(strict=True, ge=1, le=MAX_K)]
+_Names = Annotated[frozenset[Name], Field(max_length=MAX_NAMES)]
+_Globs = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
+_Query = Annotated[Text, Field(max_length=MAX_QUERY_CHARACTERS)]
+
+
+class SearchQuery(Asked):
+    """What is sought, and among which tools. The filters are those of `toolsearch.SearchRequest`.
+
+    Attributes:
+        queries: One to 16 texts, or one text. Several are answered as one list that is fair to each.
+        k: Exactly so many hits, fit or not. Without it the scores decide, up to `max_k`.
+        form: Also give the definitions of the hits in this form, ready to be sent to a model.
+        explain: Also give the parts of each score, and how long each stage took.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"queries": ["refund an order"], "max_k": 5},
+                {"queries": ["send an email", "book a room"], "k": 4, "sources": ["mail", "calendar"]},
+            ]
+        }
+    )
+
+    queries: Annotated[tuple[_Query, ...], Field(min_length=1, max_length=MAX_QUERIES)]
+    k: _K | None = None
+    max_k: _K = 10
+    sources: _Names | None = None
+    tags: _Names | None = None
+    allow: _Globs | None = None
+    deny: _Globs = ()
+    read_only: bool = False
+    exclude: _Names = frozenset()
+    near: Annotated[int, Field(strict=True, ge=0, le=MAX_K)] = 10
+    steps: bool = True
+    form: Form | None = None
+    explain: bool = False
+
+    @field_validator("queries", mode="before")
+    @classmethod
+    def _one_query_is_a_list_of_one(cls, queries: Any) -> Any:
+        return (queries,) if isinstance(queries, str) else queries
+
+
+class Hit(Answered):
+    """A tool that was found; `channels` only with `explain`. A higher score is better."""
+
+    name: str
+    raw_name: str
+    source: str
+    score: float
+    title: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    read_only: bool | None = None
+    destructive: bool | None = None
+    query: int = 0
+    step: int | None = None
+    channels: Mapping[str, float] | None = None
+
+
+class SearchAnswer(Answered):
+    """What was found, best first; see `toolsearch.SearchResult`.
+
+    Attributes:
+        tools: The definitions of the hits in their order, in the form that was asked for.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    nothing_fits: bool = False
+    confidence: float | None = None
+    near: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    steps: Mapping[int, tuple[str, ...]] = Field(default_factory=dict)
+    degraded: bool = False
+    returned_tokens: int | None = None
+    spared_tokens: int | None = None
+    took_ms: float = 0.0
+    timings_ms: Mapping[str, float] | None = None
+    tools: Any = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(hit.name for hit in self.hits)
+
+
+class BatchQuery(Asked):
+    """Up to 64 searches, which are answered each for itself and embedded together."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"searches": [{"queries": ["refund an order"]}, {"queries": ["send an email"]}]}]
+        }
+    )
+
+    searches: Annotated[tuple[SearchQuery, ...], Field(min_length=1, max_length=MAX_BATCH)]
+
+    @classmethod
+    def of(cls, *searches: SearchQuery | str) -> Self:
+        """A batch of these; a text stands for a search for it."""
+        return cls(searches=tuple(SearchQuery(queries=s) if isinstance(s, str) else s for s in searches))
+
+
+class BatchItem(Answered):
+    """The answer of one search of a batch, or why it has none."""
+
+    answer: SearchAnswer | None = None
+    problem: Problem | None = None
+
+
+class BatchAnswer(Answered):
+    """One item for each search, in their order."""
+
+    items: tuple[BatchItem, ...]

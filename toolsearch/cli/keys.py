@@ -1,0 +1,113 @@
+"""`toolsearch keys`: who may ask the HTTP service, and for what."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from toolsearch.api.keys import KeyScope
+from toolsearch.cli.errors import EXIT_CODES
+from toolsearch.cli.options import Json
+from toolsearch.cli.output import say, show, show_json, show_table
+
+group = typer.Typer(help="Keys of the HTTP service.", no_args_is_help=True, rich_markup_mode=None)
+
+Database: TypeAlias = Annotated[
+    Path,
+    typer.Option(
+        "--database",
+        envvar="TOOLSEARCH_SERVER_DATABASE",
+        metavar="FILE",
+        help="The database of the service.",
+        show_default=False,
+    ),
+]
+
+
+@group.command("add", epilog=EXIT_CODES)
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.", show_default=False)],
+    database: Database,
+    *,
+    scope: Annotated[list[KeyScope] | None, typer.Option(help="What it may do; search.")] = None,
+    server: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only tools of these servers.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GLOB", help="Only tools whose name, or server/name, fits one of these."),
+    ] = None,
+    deny: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="No tools whose name, or server/name, fits.")
+    ] = None,
+    tenant: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose sessions and usage it sees; its own without it.")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Make a key and print it, this once: only a hash of it is kept.
+
+    Options with NAME or GLOB, and --scope, may be given several times.
+    """
+    from toolsearch.api.keys import NewKey
+    from toolsearch.server.database import SqliteDatabase
+    from toolsearch.server.keys import make_key
+
+    asked = NewKey(
+        name=name,
+        scopes=frozenset(scope or [KeyScope.SEARCH]),
+        tenant=tenant,
+        sources=tuple(server) if server else None,
+        allow=tuple(allow) if allow else None,
+        deny=tuple(deny or ()),
+    )
+    stored, made = make_key(asked, now=time.time())
+    with SqliteDatabase(database) as store:
+        store.add_key(stored)
+    if json:
+        show_json(made.model_dump(mode="json"))
+        return
+    say(f"{name}: {', '.join(made.key.scopes)}. It is shown this once:")
+    show(made.secret)
+
+
+@group.command("list", epilog=EXIT_CODES)
+def list_(database: Database, *, json: Json = False) -> None:
+    """Say which keys there are."""
+    from toolsearch.server.database import SqliteDatabase
+
+    with SqliteDatabase(database) as store:
+        keys = [key.entry for key in store.stored_keys()]
+    if json:
+        show_json([key.model_dump(mode="json") for key in keys])
+        return
+    rows = [
+        (
+            key.id,
+            key.name,
+            ", ".join(key.scopes),
+            ", ".join((*(key.sources or ()), *(key.allow or ()), *(f"not {glob}" for glob in key.deny))),
+            datetime.fromtimestamp(key.created_at, UTC).strftime("%Y-%m-%d %H:%M"),
+        )
+        for key in keys
+    ]
+    show_table([(title, "left") for title in ("id", "name", "scopes", "tools", "made (UTC)")], rows)
+
+
+@group.command("revoke", epilog=EXIT_CODES)
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="Of the key.", show_default=False)],
+    database: Database,
+) -> None:
+    """Have a key count no more; services on the database know within a second."""
+    from toolsearch.exceptions import UnknownResourceError
+    from toolsearch.server.database import SqliteDatabase
+
+    with SqliteDatabase(database) as store:
+        if not store.remove_key(key_id):
+            raise UnknownResourceError("key", key_id)
+    say(f"{key_id} is revoked.")

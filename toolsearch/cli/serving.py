@@ -1,0 +1,206 @@
+"""`toolsearch serve`: the search as an HTTP service."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from toolsearch.cli.errors import ExitCode
+from toolsearch.cli.output import say
+
+_KEY_VARIABLE = "TOOLSEARCH_SERVER_API_KEY"
+
+
+def _option(*names: str, variable: str, metavar: str, help: str) -> Any:  # noqa: A002
+    return typer.Option(
+        *names, envvar=f"TOOLSEARCH_SERVER_{variable}", metavar=metavar, help=help, show_default=False
+    )
+
+
+def _switch(names: str, *, variable: str, help: str) -> Any:  # noqa: A002
+    return typer.Option(names, envvar=f"TOOLSEARCH_SERVER_{variable}", help=help, show_default=False)
+
+
+Whole = int | None
+
+
+def serve(
+    index: Annotated[Path, typer.Argument(metavar="DIR", help="The index folder.", show_default=False)],
+    *,
+    config: Annotated[
+        Path | None,
+        _option("--config", variable="CONFIG", metavar="FILE", help="Settings in TOML, YAML or JSON."),
+    ] = None,
+    host: Annotated[
+        str | None,
+        _option("--host", variable="HOST", metavar="ADDRESS", help="Where to listen; 127.0.0.1."),
+    ] = None,
+    port: Annotated[
+        Whole, _option("--port", variable="PORT", metavar="N", help="8400; 0 takes a free one.")
+    ] = None,
+    database: Annotated[
+        Path | None,
+        _option(
+            "--database",
+            variable="DATABASE",
+            metavar="FILE",
+            help="Where sessions, keys, feedback and usage are kept; in memory without it.",
+        ),
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        _option("--embedder", variable="EMBEDDER", metavar="ID", help="As for toolsearch search."),
+    ] = None,
+    call: Annotated[
+        str | None,
+        _option(
+            "--call",
+            variable="CALL",
+            metavar="MODULE[:NAME]",
+            help="Tools of Python that may be called; none without it.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        _option("--allow-host", variable="ALLOW_HOST", metavar="NAME", help="A Host that requests may name."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        _option(
+            "--allow-origin",
+            variable="ALLOW_ORIGIN",
+            metavar="URL",
+            help="An origin whose pages may ask; none without it.",
+        ),
+    ] = None,
+    read_only: Annotated[
+        bool | None,
+        _switch("--read-only/--read-write", variable="READ_ONLY", help="Refuse changes of the catalog."),
+    ] = None,
+    save: Annotated[
+        bool | None,
+        _switch("--save/--no-save", variable="SAVE", help="Write changes into the index folder; on."),
+    ] = None,
+    max_results: Annotated[
+        Whole, _option("--max-results", variable="MAX_RESULTS", metavar="N", help="Hits of a search; 100.")
+    ] = None,
+    max_batch: Annotated[
+        Whole, _option("--max-batch", variable="MAX_BATCH", metavar="N", help="Searches of a batch; 64.")
+    ] = None,
+    max_body_bytes: Annotated[
+        Whole,
+        _option("--max-body-bytes", variable="MAX_BODY_BYTES", metavar="N", help="Of a request; 1 MiB."),
+    ] = None,
+    max_upload_bytes: Annotated[
+        Whole,
+        _option("--max-upload-bytes", variable="MAX_UPLOAD_BYTES", metavar="N", help="Of tools; 64 MiB."),
+    ] = None,
+    max_running: Annotated[
+        Whole,
+        _option("--max-running", variable="MAX_RUNNING", metavar="N", help="Requests that work at once; 8."),
+    ] = None,
+    max_waiting: Annotated[
+        Whole,
+        _option(
+            "--max-waiting",
+            variable="MAX_WAITING",
+            metavar="N",
+            help="Requests that wait; 64, and more are told to come again.",
+        ),
+    ] = None,
+    timeout_s: Annotated[
+        float | None,
+        _option("--timeout-s", variable="TIMEOUT_S", metavar="S", help="Seconds for a request; 30."),
+    ] = None,
+    call_timeout_s: Annotated[
+        float | None,
+        _option(
+            "--call-timeout-s", variable="CALL_TIMEOUT_S", metavar="S", help="Seconds for a called tool; 60."
+        ),
+    ] = None,
+    shutdown_s: Annotated[
+        Whole,
+        _option(
+            "--shutdown-s",
+            variable="SHUTDOWN_S",
+            metavar="S",
+            help="Seconds for requests to finish when the service stops; 30.",
+        ),
+    ] = None,
+    session_ttl_s: Annotated[
+        float | None,
+        _option(
+            "--session-ttl-s",
+            variable="SESSION_TTL_S",
+            metavar="S",
+            help="Seconds without use after which a session is forgotten; a week.",
+        ),
+    ] = None,
+    max_sessions: Annotated[
+        Whole,
+        _option("--max-sessions", variable="MAX_SESSIONS", metavar="N", help="Sessions in memory; 10000."),
+    ] = None,
+    tool_limit: Annotated[
+        Whole,
+        _option(
+            "--tool-limit",
+            variable="TOOL_LIMIT",
+            metavar="N",
+            help="Tools that a query of a session loads; 5.",
+        ),
+    ] = None,
+    max_tools: Annotated[
+        Whole,
+        _option(
+            "--max-tools", variable="MAX_TOOLS", metavar="N", help="Tools sent for a session; any number."
+        ),
+    ] = None,
+    api_key_env: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Variable with one more key, which may do everything."),
+    ] = _KEY_VARIABLE,
+    log: Annotated[bool, typer.Option("--log", help="Log each request on standard error.")] = False,
+) -> None:
+    """Serve searches, the catalog and sessions over HTTP.
+
+    Each setting is also one of the file (--config) and of the environment. What the command line says goes
+    first, then the environment, then the file. Beyond this machine the service starts only with a key: make
+    one with toolsearch keys.
+    """
+    import os
+
+    from toolsearch.cli.embedding import open_embedder_of
+    from toolsearch.server.app import create_app
+    from toolsearch.server.running import make_server
+    from toolsearch.server.settings import ServerSettings, made_settings, read_settings_file
+
+    given = dict(locals())
+    flags = {name: given[name] for name in ServerSettings.model_fields if name in given}
+    settings = made_settings(
+        {} if config is None else read_settings_file(config),
+        {name: value for name, value in flags.items() if value != []},
+        {"api_key": os.environ.get(api_key_env) or None},
+    )
+    tools = _python_tools(call)
+    chosen = open_embedder_of(index, settings.embedder, cache=False).embedder
+    if log:
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+        logging.getLogger("toolsearch.server").setLevel(logging.INFO)
+    if settings.database is None:
+        say("Sessions, keys and usage are kept in memory; --database FILE keeps them for longer.")
+    app = create_app(index, settings, embedder=chosen, tools=tools)
+    server = make_server(app, settings, on_start=lambda url: say(f"Serving {index} at {url}"))
+    server.run()
+    if not server.started:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _python_tools(reference: str | None) -> Any:
+    if not reference:
+        return ()
+    from toolsearch.cli.executable import python_tools
+
+    return python_tools(reference)

@@ -1,0 +1,80 @@
+"""What both clients do around sending: the request, the answer or its error, and whether to ask again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import httpx
+from pydantic import ValidationError
+
+from toolsearch.api.problem import Problem
+from toolsearch.client.calls import ApiCall
+from toolsearch.exceptions import ServiceError, ServiceUnreachableError
+from toolsearch.http.retries import RetryPolicy, parse_retry_after
+
+T = TypeVar("T")
+
+_AGAIN = frozenset({408, 429, 502, 503, 504})
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """How requests are made and answers are read; `api_key` is in no repr and no error."""
+
+    retries: RetryPolicy
+
+    def request(self, client: httpx.Client | httpx.AsyncClient, call: ApiCall[T]) -> httpx.Request:
+        return client.build_request(
+            call.method, call.path, params=dict(call.query), content=call.body, headers=dict(call.headers)
+        )
+
+    def answer(self, call: ApiCall[T], response: httpx.Response) -> T:
+        """The answer of a response that was read.
+
+        Raises:
+            ServiceError: it tells of a problem, or is no answer.
+        """
+        if response.is_error:
+            raise _told(response)
+        try:
+            return call.read(response.content)
+        except ValidationError as exc:
+            raise ServiceError(
+                response.status_code, f"its answer to {call.method} {call.path} has another form"
+            ) from exc
+
+    def wait_s(self, call: ApiCall[T], error: ServiceError, failures: int) -> float | None:
+        """Seconds until the call may be sent again; None where it may not."""
+        may = call.repeatable and failures < self.retries.attempts
+        if not may or (error.status not in _AGAIN and not isinstance(error, ServiceUnreachableError)):
+            return None
+        asked = None if error.retry_after_s is None else str(error.retry_after_s)
+        return self.retries.wait_s(failures, asked, now=time.time(), random=random.random())  # noqa: S311
+
+
+def unreachable(exc: httpx.TransportError) -> ServiceUnreachableError:
+    """The error of a request that got no response."""
+    return ServiceUnreachableError(0, f"The service gave no answer: {type(exc).__name__}: {exc}")
+
+
+def headers_with(api_key: str) -> Mapping[str, str]:
+    """What every request carries."""
+    return {"Authorization": f"Bearer {api_key}"} if api_key else {}
+
+
+def _told(response: httpx.Response) -> ServiceError:
+    try:
+        problem = Problem.model_validate_json(response.content)
+    except ValidationError:
+        problem = Problem(detail=response.reason_phrase)
+    return ServiceError(
+        response.status_code,
+        problem.detail,
+        problem="" if problem.kind == "about:blank" else problem.kind,
+        facts=problem.facts,
+        retry_after_s=parse_retry_after(response.headers.get("retry-after"), now=time.time()),
+    )

@@ -1,0 +1,271 @@
+"""`Client`: the HTTP service from code that blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from toolsearch.api.base import Form
+from toolsearch.api.calls import CallResult
+from toolsearch.api.keys import KeyEntry, KeyList, MadeKey, NewKey
+from toolsearch.api.search import BatchAnswer, SearchAnswer, SearchQuery
+from toolsearch.api.sessions import Receipt, SearchCallResult, SessionEntry, SessionTools, Way
+from toolsearch.api.tools import (
+    CatalogEntry,
+    Definitions,
+    SourceEntry,
+    SourceList,
+    ToolEntry,
+    ToolPage,
+    UploadReport,
+)
+from toolsearch.api.usage import FeedbackEntry, FeedbackPage, Outcome, UsageAnswer
+from toolsearch.client import calls
+from toolsearch.client.calls import ApiCall
+from toolsearch.client.exchange import Exchange, headers_with, unreachable
+from toolsearch.exceptions import ServiceError
+from toolsearch.http.retries import RetryPolicy
+from toolsearch.tools import JsonObject
+
+T = TypeVar("T")
+
+DEFAULT_URL = "http://127.0.0.1:8400"
+
+
+class Client:
+    """A client of the service. Safe to share between threads.
+
+    >>> with Client("http://127.0.0.1:8400", api_key=key) as client:
+    ...     client.search("refund an order").names
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        api_key: str = "",
+        timeout_s: float = 30.0,
+        retries: RetryPolicy | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """A client of the service at `url`; it connects when it is first used.
+
+        Args:
+            api_key: Sent with every request; empty for none.
+            timeout_s: Seconds that each request may take.
+            retries: How often to ask a service that is busy or cannot be reached. Writes have an
+                idempotency key, so that the service carries them out once.
+            transport: Another way to send requests, such as `httpx.MockTransport`.
+        """
+        self._exchange = Exchange(retries or RetryPolicy(attempts=3))
+        self._http = httpx.Client(
+            base_url=url, headers=dict(headers_with(api_key)), timeout=timeout_s, transport=transport
+        )
+
+    def __repr__(self) -> str:
+        return f"Client({str(self._http.base_url)!r})"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def send(self, call: ApiCall[T]) -> T:
+        """The answer to any call of `toolsearch.client.calls`.
+
+        Raises:
+            ServiceError: the service refused it, or failed.
+            ServiceUnreachableError: there was no answer.
+        """
+        failures = 0
+        while True:
+            try:
+                response = self._http.send(self._exchange.request(self._http, call))
+                return self._exchange.answer(call, response)
+            except httpx.TransportError as exc:
+                error: ServiceError = unreachable(exc)
+                error.__cause__ = exc
+            except ServiceError as exc:
+                error = exc
+            failures += 1
+            wait_s = self._exchange.wait_s(call, error, failures)
+            if wait_s is None:
+                raise error
+            time.sleep(wait_s)
+
+    def is_ready(self) -> bool:
+        """Whether the service can search."""
+        try:
+            self.send(calls.ready())
+        except ServiceError:
+            return False
+        return True
+
+    def all_tools(self, *, source: str | None = None, tag: str | None = None) -> Iterator[ToolEntry]:
+        """All tools in the order of their names, page by page."""
+        cursor = None
+        while True:
+            page = self.list_tools(limit=500, cursor=cursor, source=source, tag=tag)
+            yield from page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def search(self, query: SearchQuery | str, **options: Any) -> SearchAnswer:
+        """The tools that serve a request; `options` are the fields of `SearchQuery` beside a text."""
+        return self.send(calls.search(query, options))
+
+    def search_batch(self, searches: Iterable[SearchQuery | str]) -> BatchAnswer:
+        """An answer or a problem for each of up to 64 searches, in their order."""
+        return self.send(calls.search_batch(searches))
+
+    def list_tools(
+        self,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        source: str | None = None,
+        tag: str | None = None,
+    ) -> ToolPage:
+        """A page of tools in the order of their names; its `next_cursor` leads to the next."""
+        return self.send(calls.list_tools(limit=limit, cursor=cursor, source=source, tag=tag))
+
+    def get_tool(self, name: str) -> ToolEntry:
+        """The tool of a public name."""
+        return self.send(calls.get_tool(name))
+
+    def put_tool(self, name: str, definition: JsonObject, *, if_match: str | None = None) -> ToolEntry:
+        """Add a tool, or put it in place of its namesake; `if_match` is the digest that it must have."""
+        return self.send(calls.put_tool(name, definition, if_match=if_match))
+
+    def patch_tool(self, name: str, patch: JsonObject, *, if_match: str | None = None) -> ToolEntry:
+        """Change parts of a definition in our own form, by the rules of JSON Merge Patch."""
+        return self.send(calls.patch_tool(name, patch, if_match=if_match))
+
+    def delete_tool(self, name: str, *, if_match: str | None = None) -> None:
+        """Take a tool out of the catalog."""
+        self.send(calls.delete_tool(name, if_match=if_match))
+
+    def put_tools(self, definitions: Iterable[JsonObject], *, source: str = "") -> UploadReport:
+        """Add many tools in any form, or put them in place of their namesakes."""
+        return self.send(calls.put_tools(definitions, source=source))
+
+    def list_sources(self) -> SourceList:
+        """The sources that have any tool."""
+        return self.send(calls.list_sources())
+
+    def get_source(self, source: str) -> SourceEntry:
+        """How many tools a source has, and what they cost."""
+        return self.send(calls.get_source(source))
+
+    def put_source(self, source: str, definitions: Iterable[JsonObject]) -> UploadReport:
+        """Have a source hold exactly these tools."""
+        return self.send(calls.put_source(source, definitions))
+
+    def delete_source(self, source: str) -> None:
+        """Take all tools of a source out of the catalog."""
+        self.send(calls.delete_source(source))
+
+    def get_catalog(self, catalog: str = "default") -> CatalogEntry:
+        """What is in a catalog."""
+        return self.send(calls.get_catalog(catalog))
+
+    def get_definitions(self, form: Form = "own", *, catalog: str = "default") -> Definitions:
+        """Every definition of a catalog in a form."""
+        return self.send(calls.get_definitions(catalog, form))
+
+    def put_catalog(
+        self, definitions: Iterable[JsonObject], *, catalog: str = "default", if_match: str | None = None
+    ) -> UploadReport:
+        """Have a catalog hold exactly these tools; `if_match` is the fingerprint that it must have."""
+        return self.send(calls.put_catalog(catalog, definitions, if_match=if_match))
+
+    def reload_catalog(self, catalog: str = "default") -> CatalogEntry:
+        """Have the service read its index folder again."""
+        return self.send(calls.reload_catalog(catalog))
+
+    def create_session(self, session_id: str | None = None) -> SessionEntry:
+        """A session with this id, or a new one."""
+        return self.send(calls.create_session(session_id))
+
+    def get_session(self, session_id: str) -> SessionEntry:
+        """What a session has discovered, in the order in which it found it."""
+        return self.send(calls.get_session(session_id))
+
+    def delete_session(self, session_id: str) -> None:
+        """Forget a session."""
+        self.send(calls.delete_session(session_id))
+
+    def session_tools(
+        self, session_id: str, form: Form = "openai_chat", *, delivery: Way = "append"
+    ) -> SessionTools:
+        """The tools to send in the next round, in the form of a provider."""
+        return self.send(calls.session_tools(session_id, form, delivery))
+
+    def session_search(
+        self, session_id: str, arguments: JsonObject, *, delivery: Way = "append"
+    ) -> SearchCallResult:
+        """The result of a call of ``tool_search`` with the arguments of the model."""
+        return self.send(calls.session_search(session_id, arguments, delivery))
+
+    def load_tools(self, session_id: str, names: Iterable[str]) -> SessionEntry:
+        """Add tools to what a session has discovered: all of them, or none."""
+        return self.send(calls.load_tools(session_id, names))
+
+    def forget_tools(self, session_id: str, names: Collection[str] | None = None) -> SessionEntry:
+        """Drop tools from what a session has discovered; all of it for None."""
+        return self.send(calls.forget_tools(session_id, names))
+
+    def session_receipt(self, session_id: str, *, delivery: Way = "append") -> Receipt:
+        """What the tools of a session cost in each round, and what the catalog would."""
+        return self.send(calls.session_receipt(session_id, delivery))
+
+    def render(self, names: Iterable[str], form: Form = "openai_chat") -> Definitions:
+        """The definitions of tools in the form of a provider."""
+        return self.send(calls.render(names, form))
+
+    def call_tool(
+        self, name: str, arguments: JsonObject, *, session_id: str | None = None, call_id: str = ""
+    ) -> CallResult:
+        """The result of a tool that the service can run; it is never asked for twice."""
+        return self.send(calls.call_tool(name, arguments, session_id=session_id, call_id=call_id))
+
+    def give_feedback(
+        self, tool: str, outcome: Outcome, *, query: str = "", session_id: str | None = None
+    ) -> FeedbackEntry:
+        """Tell what became of a tool."""
+        return self.send(calls.give_feedback(tool, outcome, query=query, session_id=session_id))
+
+    def list_feedback(self, *, limit: int = 100, cursor: str | None = None) -> FeedbackPage:
+        """A page of the tenant's feedback, the oldest first."""
+        return self.send(calls.list_feedback(limit=limit, cursor=cursor))
+
+    def get_usage(self, *, since: str | None = None, until: str | None = None) -> UsageAnswer:
+        """What the tenant used, by day; days are texts such as ``2026-01-31``."""
+        return self.send(calls.get_usage(since=since, until=until))
+
+    def list_keys(self) -> KeyList:
+        """All keys, without their secrets."""
+        return self.send(calls.list_keys())
+
+    def create_key(self, new: NewKey) -> MadeKey:
+        """A new key with its secret, which is shown this once."""
+        return self.send(calls.create_key(new))
+
+    def delete_key(self, key: KeyEntry | str) -> None:
+        """Have a key, or the one of this id, count no more."""
+        self.send(calls.delete_key(key))

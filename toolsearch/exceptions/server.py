@@ -1,0 +1,112 @@
+"""Errors of the HTTP service: what it refuses, and what its clients are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolsearch.exceptions.base import ToolSearchError
+
+
+class ServerSettingsError(ToolSearchError, ValueError):
+    """Settings that the service cannot start with, or not safely."""
+
+
+class RequestRefusedError(ToolSearchError):
+    """A request that the service does not carry out."""
+
+
+class AccessDeniedError(RequestRefusedError):
+    """A request without a key, or with one that may not do this; `is_known` says whether the key is one."""
+
+    def __init__(self, reason: str, *, is_known: bool) -> None:
+        self.is_known = is_known
+        super().__init__(reason)
+
+
+class ForeignRequestError(RequestRefusedError):
+    """A request that names another host, or comes from a page that may not ask."""
+
+
+class BodyTooLargeError(RequestRefusedError):
+    """A body of more than `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"The body is larger than {limit:,} bytes. Send less at once.")
+
+
+class SlowRequestError(RequestRefusedError):
+    """The body of a request did not come in time."""
+
+
+class UnknownResourceError(RequestRefusedError):
+    """There is no such thing for this caller; `kind` and `name` say what."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind = kind
+        self.name = name
+        super().__init__(f"There is no {kind} {name!r:.200}.")
+
+
+class PreconditionError(RequestRefusedError):
+    """What is to be changed is no longer what the caller has seen."""
+
+
+class IdempotencyError(RequestRefusedError):
+    """An idempotency key that was used for another request, or whose request has not ended."""
+
+    def __init__(self, reason: str, *, is_running: bool) -> None:
+        self.is_running = is_running
+        super().__init__(reason)
+
+
+class TooBusyError(RequestRefusedError):
+    """More requests than the service takes at once; try again after `retry_after_s`."""
+
+    def __init__(self, retry_after_s: float) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__("The service is busy. Try again in a moment.")
+
+
+class TookTooLongError(RequestRefusedError):
+    """A request that had no answer after `timeout_s`."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        super().__init__(f"There was no answer within {timeout_s:g} s.")
+
+
+class NotReadyError(RequestRefusedError):
+    """The service cannot search yet, or no longer."""
+
+
+class ServiceError(ToolSearchError):
+    """The service refused a request of its client, or failed.
+
+    Attributes:
+        status: Of the HTTP response; 0 where there was none.
+        problem: What kind of problem, such as ``unknown-tool``; empty where the service did not say.
+        detail: What was wrong, in the words of the service.
+        facts: What else the problem document says.
+        retry_after_s: When to ask again, where the service says so.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        problem: str = "",
+        facts: dict[str, Any] | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        self.status = status
+        self.problem = problem
+        self.detail = detail
+        self.facts = facts or {}
+        self.retry_after_s = retry_after_s
+        super().__init__(f"The service answered {status}: {detail}" if status else detail)
+
+
+class ServiceUnreachableError(ServiceError):
+    """No connection to the service, or one that broke."""

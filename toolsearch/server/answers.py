@@ -1,0 +1,82 @@
+"""Responses: JSON of a model, versions of what is shown, and pages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+
+from fastapi import Request
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+from starlette.responses import Response
+
+from toolsearch.exceptions import PreconditionError, RequestRefusedError
+
+JSON_TYPE = "application/json"
+VERSIONED = {"Cache-Control": "private, no-cache"}
+"""For what has a version: it may be kept, and is to be asked for again before it is used."""
+
+
+def answer(model: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """`model` as JSON, without fields that are None by default and were not set."""
+    return Response(json_bytes(model), status, dict(headers or {}), media_type=JSON_TYPE)
+
+
+def versioned(request: Request, model: BaseModel, version: str) -> Response:
+    """`model` with its version as ``ETag``, or that the client has it already."""
+    headers = {**VERSIONED, "ETag": f'"{version}"'}
+    known = request.headers.get("if-none-match")
+    if known is not None and _names(known, version):
+        return Response(status_code=304, headers=headers)
+    return answer(model, headers=headers)
+
+
+def check_version(request: Request, version: str | None) -> None:
+    """Does nothing where the request is for whatever there is, or for `version`, None for nothing yet.
+
+    Raises:
+        PreconditionError: it is for another.
+    """
+    wanted = request.headers.get("if-match")
+    if wanted is not None and (version is None or not _names(wanted, version)):
+        raise PreconditionError("It has changed since, or is gone. Get it again.")
+    unwanted = request.headers.get("if-none-match")
+    if unwanted is not None and version is not None and _names(unwanted, version):
+        raise PreconditionError("It exists already.")
+
+
+def json_bytes(model: BaseModel) -> bytes:
+    """`model` as JSON in UTF-8."""
+    try:
+        return model.model_dump_json().encode()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        # A lone surrogate in a definition, which only an escape can carry.
+        return json.dumps(model.model_dump(mode="python"), default=list).encode()
+
+
+def cursor_of(place: str) -> str:
+    """An opaque text that leads back to `place`."""
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
+def place_of(cursor: str | None) -> str:
+    """The place that a cursor leads to; empty for none.
+
+    Raises:
+        RequestRefusedError: it is no cursor.
+    """
+    if not cursor:
+        return ""
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeError, ValueError):
+        raise RequestRefusedError("The cursor is none of this service. Begin without one.") from None
+
+
+def _names(header: str, version: str) -> bool:
+    """Whether a list of entity tags names `version`; a weak one does, too."""
+    tags = (tag.strip().removeprefix("W/") for tag in header.split(","))
+    return any(tag in {"*", f'"{version}"'} for tag in tags)

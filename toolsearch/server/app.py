@@ -1,0 +1,116 @@
+"""`create_app`: the service as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolsearch.embedders.base import Embedder
+from toolsearch.given import Tools
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request
+    from starlette.responses import Response
+
+API_VERSION = "1.0.0"
+
+
+def create_app(
+    index: ToolIndex | Path | str,
+    settings: ServerSettings | None = None,
+    *,
+    embedder: Embedder | None = None,
+    tools: Tools = (),
+) -> FastAPI:
+    """An application that answers from `index`, which is loaded when it starts.
+
+    Args:
+        index: The folder of an index, or one in memory, whose changes are lost with the process.
+        embedder: The one that the index was built with; by default what the settings name.
+        tools: What may be called over HTTP; none by default.
+
+    Raises:
+        ImportError: the extra ``server`` is not installed.
+        ServerSettingsError: it would be open to everybody in the network.
+        StoreError, sqlite3.Error: the database cannot be used.
+    """
+    try:
+        from fastapi import FastAPI
+        from fastapi.exceptions import RequestValidationError
+        from starlette.exceptions import HTTPException
+        from starlette.middleware.cors import CORSMiddleware
+    except ImportError as exc:
+        raise ImportError("The service needs FastAPI. Install it: pip install 'toolsearch[server]'") from exc
+
+    from toolsearch.exceptions import ToolSearchError
+    from toolsearch.server.edge import REQUEST_ID, Edge
+    from toolsearch.server.idempotency import REPLAYED, Idempotency
+    from toolsearch.server.routers import calls, catalogs, health, keys, search, sessions, usage
+    from toolsearch.server.routers import tools as tools_router
+    from toolsearch.server.service import Service
+
+    settings = settings or ServerSettings()
+    given = Path(index) if isinstance(index, str) else index
+    service = Service.open(given, settings, embedder or _embedder(settings.embedder), tools)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with service.running():
+            yield
+
+    app = FastAPI(
+        title="toolsearch",
+        version=API_VERSION,
+        description="Finds the tools that serve a request, and keeps what conversations have discovered.",
+        lifespan=lifespan,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        responses=_problems(),
+    )
+    app.state.service = service
+    for kind in (HTTPException, RequestValidationError, ToolSearchError):
+        app.add_exception_handler(kind, _told)
+    for router in (health, search, tools_router, catalogs, sessions, usage, keys):
+        app.include_router(router.router)
+    if service.callable_tools:
+        app.include_router(calls.router)
+    # The last one added is the first to be passed.
+    app.add_middleware(Idempotency, records=service.records)
+    app.add_middleware(Edge, settings=settings, keys=service.keys, metrics=service.metrics)
+    if settings.allow_origin:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.allow_origin,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match"],
+            expose_headers=["ETag", "Retry-After", REQUEST_ID, REPLAYED],
+        )
+    return app
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    """The problem document of any error that a request ends with."""
+    from toolsearch.server.problems import problem_response
+
+    return problem_response(error, request_id=request.state.request_id)
+
+
+def _embedder(spec: str) -> Embedder:
+    from toolsearch.embedders.load import load_embedder
+
+    return load_embedder(spec or "default")
+
+
+def _problems() -> dict[int | str, dict[str, Any]]:
+    """How the OpenAPI document says that every operation may answer with a problem."""
+    from toolsearch.api.problem import PROBLEM_TYPE, Problem
+
+    content = {PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}
+    return {
+        "4XX": {"description": "The request is at fault.", "content": content},
+        "5XX": {"description": "The service is at fault.", "content": content},
+    }

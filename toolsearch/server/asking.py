@@ -1,0 +1,83 @@
+"""`Asking`: a request as routers see it: the service, and who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
+
+from fastapi import Depends, Request
+
+from toolsearch.api.keys import KeyScope
+from toolsearch.delivery.append import APPEND
+from toolsearch.delivery.base import Delivery
+from toolsearch.discovery.discovery import Discovery
+from toolsearch.exceptions import AccessDeniedError
+from toolsearch.server.keys import Caller
+from toolsearch.server.service import Service
+from toolsearch.server.visible import Visible
+from toolsearch.session.base import Session
+from toolsearch.tools import Tool
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Who asks, and what answers."""
+
+    service: Service
+    caller: Caller
+    request_id: str
+
+    async def run(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the function gives, run in a thread; see `Work.run`."""
+        return await self.service.work.run(work, *args, **kwargs)
+
+    async def run_long(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """`run`, for as long as it takes."""
+        return await self.service.work.run_long(work, *args, **kwargs)
+
+    def visible(self) -> Visible:
+        """The tools that the caller may know of."""
+        return self.service.catalog.visible(self.caller.rule)
+
+    def session(self, session_id: str) -> Session:
+        return Session(self.service.sessions, session_id, self.caller.tenant)
+
+    def discovery(
+        self, session_id: str, delivery: Delivery = APPEND, *, wanted: tuple[str, ...] = ()
+    ) -> Discovery:
+        """Where a session stands."""
+        return self.service.catalog.discoverer.open(
+            self.session(session_id), delivery, filters=self.caller.filters, wanted=wanted
+        )
+
+    def check_may_change(self, *tools: Tool) -> None:
+        """Does nothing where the caller may change the catalog, and know of all these tools.
+
+        Raises:
+            AccessDeniedError: it may not.
+        """
+        if self.service.settings.read_only:
+            raise AccessDeniedError("The catalog of this service is not to be changed.", is_known=True)
+        for tool in tools:
+            if not self.caller.rule.permits(tool):
+                raise AccessDeniedError(f"This key may not change the tool {tool.name!r}.", is_known=True)
+
+
+def _asking(scope: KeyScope) -> Any:
+    # A coroutine, as a function would take a thread of its own.
+    async def asking(request: Request) -> Asking:
+        state = request.state
+        state.caller.require(scope)
+        return Asking(request.app.state.service, state.caller, state.request_id)
+
+    return Depends(asking)
+
+
+Searching: TypeAlias = Annotated[Asking, _asking(KeyScope.SEARCH)]
+Managing: TypeAlias = Annotated[Asking, _asking(KeyScope.MANAGE)]
+Calling: TypeAlias = Annotated[Asking, _asking(KeyScope.CALL)]
+Administering: TypeAlias = Annotated[Asking, _asking(KeyScope.ADMIN)]

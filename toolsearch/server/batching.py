@@ -1,0 +1,67 @@
+"""`BatchedEmbedder`: the queries of several searches embedded in one go."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+from toolsearch.embedders.base import Embedder, Progress, Vectors, cosine_scale
+
+_log = logging.getLogger("toolsearch.server")
+_ahead: ContextVar[Mapping[str, Vectors] | None] = ContextVar("_ahead", default=None)
+
+
+class BatchedEmbedder:
+    """Another embedder, which within `ahead` embeds given queries at once and answers from that.
+
+    Nothing is kept beyond it: how long a search takes must not tell what others have searched for.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @property
+    def id(self) -> str:
+        return self._embedder.id
+
+    @property
+    def dim(self) -> int:
+        return self._embedder.dim
+
+    @property
+    def cosine_scale(self) -> float:
+        return cosine_scale(self._embedder)
+
+    def reads(self, text: str) -> float:
+        return self._embedder.reads(text)
+
+    def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        return self._embedder.embed_documents(texts, progress=progress)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        ahead = _ahead.get() or {}
+        if not texts or any(text not in ahead for text in texts):
+            return self._embedder.embed_queries(texts)
+        return np.stack([ahead[text] for text in texts])
+
+    @contextmanager
+    def ahead(self, texts: Sequence[str]) -> Iterator[None]:
+        """Embed `texts` now, for the searches of this thread within."""
+        distinct = list(dict.fromkeys(texts))
+        rows: Mapping[str, Vectors] = {}
+        try:
+            rows = (
+                dict(zip(distinct, self._embedder.embed_queries(distinct), strict=True)) if distinct else {}
+            )
+        except Exception as exc:  # noqa: BLE001 - an embedder may be anybody's
+            # Each search asks it again, and says what became of that.
+            _log.warning("The queries of a batch could not be embedded at once: %s", type(exc).__name__)
+        token = _ahead.set(rows)
+        try:
+            yield
+        finally:
+            _ahead.reset(token)

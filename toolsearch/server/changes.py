@@ -1,0 +1,119 @@
+"""Changes of a catalog: each makes a newer index of the one that there is when its turn has come."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from toolsearch.api.tools import UploadIssue, UploadReport
+from toolsearch.embedders.base import Embedder, Progress
+from toolsearch.exceptions import DefinitionError
+from toolsearch.formats import read_tools
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.sources.files import LoadedCatalog, read_catalog
+from toolsearch.tools import JsonObject, Tool
+
+Doomed = Callable[[ToolIndex], Iterable[str]]
+"""Public names of the tools of an index that are to go, unless they are given anew."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """The tools of an upload, and what was wrong with some of it."""
+
+    tools: tuple[Tool, ...]
+    n_read: int
+    issues: tuple[UploadIssue, ...]
+
+
+def no_one(index: ToolIndex) -> tuple[str, ...]:
+    """Nothing goes."""
+    del index
+    return ()
+
+
+def read_definition(definition: JsonObject, *, source: str = "") -> Tool:
+    """The one tool of a definition in any form.
+
+    Raises:
+        DefinitionError: it cannot be used, or there are several.
+    """
+    tools = read_tools(definition, source=source)
+    if len(tools) != 1:
+        raise DefinitionError("", f"the body holds {len(tools)} definitions. Send several to /v1/tools/bulk.")
+    return tools[0]
+
+
+def read_upload(data: bytes, *, is_lines: bool, source: str = "") -> Upload:
+    """The tools of JSON Lines, or of one JSON value, in any form; what cannot be used is left out and told.
+
+    Raises:
+        CatalogFileError: the whole of it cannot be read.
+    """
+    with tempfile.TemporaryDirectory(prefix="toolsearch-") as folder:
+        file = Path(folder) / ("upload.jsonl" if is_lines else "upload.json")
+        file.write_bytes(data)
+        loaded = read_catalog(file, source=source or None)
+    return Upload(tuple(loaded.catalog.values()), loaded.n_read, _issues(loaded, folder))
+
+
+def changed(
+    index: ToolIndex,
+    embedder: Embedder,
+    tools: Iterable[Tool],
+    *,
+    doomed: Doomed = no_one,
+    progress: Progress | None = None,
+) -> ToolIndex:
+    """`index` with `tools` in place of their namesakes, and without what is doomed; itself for no change.
+
+    Raises:
+        DefinitionError, EmbeddingError: as `ToolIndex.with_tools`.
+    """
+    given = {tool.name: tool for tool in tools}
+    gone = [name for name in doomed(index) if name not in given]
+    newer = index.without(*gone) if gone else index
+    return newer.with_tools(given, embedder, replace=True, progress=progress) if given else newer
+
+
+def change(
+    tools: Iterable[Tool], *, doomed: Doomed = no_one, progress: Progress | None = None
+) -> Callable[[ToolIndex, Embedder], ToolIndex]:
+    """`changed` as a function of the index."""
+    return partial(changed, tools=tuple(tools), doomed=doomed, progress=progress)
+
+
+def report(upload: Upload, older: ToolIndex, newer: ToolIndex, fingerprint: str) -> UploadReport:
+    """What an upload has changed."""
+    names = [tool.name for tool in upload.tools]
+    added = [name for name in names if older.row_of(name) is None]
+    same = [name for name in names if _digest(older, name) == _digest(newer, name)]
+    return UploadReport(
+        read=upload.n_read,
+        added=len(added),
+        changed=len(names) - len(added) - len(same),
+        unchanged=len(same),
+        removed=len(older) + len(added) - len(newer),
+        issues=upload.issues,
+        fingerprint=fingerprint,
+    )
+
+
+def _digest(index: ToolIndex, name: str) -> bytes | None:
+    row = index.row_of(name)
+    return None if row is None else index.columns.facts["tool_digest"][row].tobytes()
+
+
+def _issues(loaded: LoadedCatalog, folder: str) -> tuple[UploadIssue, ...]:
+    return tuple(
+        UploadIssue(
+            line=issue.line,
+            tool=issue.tool or "",
+            severity=issue.severity,
+            reason=issue.reason.replace(f"{folder}/", ""),
+        )
+        for issue in loaded.issues
+    )

@@ -1,0 +1,174 @@
+"""`SqliteDatabase`: keys, feedback, usage and answers in one SQLite file, or in memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from toolsearch.api.keys import KeyEntry
+from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
+from toolsearch.exceptions import StoreError
+from toolsearch.server.keys import StoredKey
+from toolsearch.server.records import KeptAnswer
+from toolsearch.session.database import connected, make_tables, transaction, write_ahead
+
+IN_MEMORY = ":memory:"
+
+_ANSWERS_KEPT_S = 24 * 3600.0
+_COUNTS = ("searches", "nothing_fits", "returned_tokens", "spared_tokens", "calls")
+_TABLES = {
+    "api_keys": "(id TEXT PRIMARY KEY, digest BLOB NOT NULL, entry TEXT NOT NULL, created_at REAL NOT NULL) "
+    "WITHOUT ROWID",
+    "feedback": "(id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, at REAL NOT NULL, "
+    "tool TEXT NOT NULL, outcome TEXT NOT NULL, query TEXT NOT NULL, session_id TEXT)",
+    "usage": "(tenant TEXT NOT NULL, day TEXT NOT NULL, searches INTEGER NOT NULL, "
+    "nothing_fits INTEGER NOT NULL, returned_tokens INTEGER NOT NULL, spared_tokens INTEGER NOT NULL, "
+    "calls INTEGER NOT NULL, PRIMARY KEY (tenant, day)) WITHOUT ROWID",
+    "answers": "(tenant TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL, "
+    "status INTEGER NOT NULL, content_type TEXT NOT NULL, etag TEXT NOT NULL, body BLOB NOT NULL, "
+    "PRIMARY KEY (tenant, key)) WITHOUT ROWID",
+}
+_INDEXES = (
+    "CREATE INDEX IF NOT EXISTS feedback_by_tenant ON feedback (tenant, id)",
+    "CREATE INDEX IF NOT EXISTS answers_by_age ON answers (at)",
+)
+
+
+class SqliteDatabase:
+    """A `KeyStore` and `Records` in SQLite. Processes may share its file; each change is one transaction."""
+
+    def __init__(self, path: Path | str = IN_MEMORY, *, clock: Callable[[], float] = time.time) -> None:
+        """Open `path`, which is made where it does not exist.
+
+        Args:
+            clock: Seconds since 1970.
+
+        Raises:
+            StoreError: the file cannot be opened, is no database, or holds something in another form.
+        """
+        self._clock = clock
+        self._lock = threading.Lock()
+        try:
+            self._database = connected(path)
+        except sqlite3.Error as exc:
+            raise StoreError(path, f"cannot be opened ({exc})") from exc
+        try:
+            write_ahead(self._database)
+            with transaction(self._database) as cursor:
+                make_tables(cursor, path, _TABLES)
+                for index in _INDEXES:
+                    cursor.execute(index)
+        except BaseException as exc:
+            self._database.close()
+            if isinstance(exc, sqlite3.DatabaseError):
+                raise StoreError(path, f"cannot be used ({exc})") from exc
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def __enter__(self) -> SqliteDatabase:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stored_keys(self) -> tuple[StoredKey, ...]:
+        rows = self._read("SELECT entry, digest FROM api_keys ORDER BY created_at, id")
+        return tuple(StoredKey(KeyEntry(**json.loads(entry)), digest) for entry, digest in rows)
+
+    def add_key(self, key: StoredKey) -> None:
+        row = (key.entry.id, key.digest, key.entry.model_dump_json(), key.entry.created_at)
+        with self._writing() as cursor:
+            cursor.execute("INSERT INTO api_keys (id, digest, entry, created_at) VALUES (?, ?, ?, ?)", row)
+
+    def remove_key(self, key_id: str) -> bool:
+        with self._writing() as cursor:
+            return cursor.execute("DELETE FROM api_keys WHERE id = ?", (key_id,)).rowcount > 0
+
+    def add_feedback(self, tenant: str, feedback: FeedbackBody) -> FeedbackEntry:
+        at = self._clock()
+        with self._writing() as cursor:
+            cursor.execute(
+                "INSERT INTO feedback (tenant, at, tool, outcome, query, session_id) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (tenant, at, feedback.tool, feedback.outcome, feedback.query, feedback.session_id),
+            )
+            return FeedbackEntry(id=cursor.lastrowid or 0, at=at, **feedback.model_dump())
+
+    def feedback(self, tenant: str, *, after: int, limit: int) -> tuple[FeedbackEntry, ...]:
+        rows = self._read(
+            "SELECT id, at, tool, outcome, query, session_id FROM feedback "
+            "WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?",
+            tenant,
+            after,
+            limit,
+        )
+        names = ("id", "at", "tool", "outcome", "query", "session_id")
+        return tuple(FeedbackEntry(**dict(zip(names, row, strict=True))) for row in rows)
+
+    def add_usage(self, used: Mapping[tuple[str, str], UsageDay]) -> None:
+        sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)
+        rows = [(tenant, day, *(getattr(of, n) for n in _COUNTS)) for (tenant, day), of in used.items()]
+        with self._writing() as cursor:
+            cursor.executemany(
+                f"INSERT INTO usage (tenant, day, {', '.join(_COUNTS)}) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+                f"ON CONFLICT DO UPDATE SET {sums}",
+                rows,
+            )
+
+    def usage(self, tenant: str, *, since: str, until: str) -> tuple[UsageDay, ...]:
+        rows = self._read(
+            f"SELECT day, {', '.join(_COUNTS)} FROM usage "  # noqa: S608
+            "WHERE tenant = ? AND day >= ? AND day <= ? ORDER BY day",
+            tenant,
+            since,
+            until,
+        )
+        return tuple(UsageDay(**dict(zip(("day", *_COUNTS), row, strict=True))) for row in rows)
+
+    def begin_write(self, tenant: str, key: str, fingerprint: str) -> KeptAnswer | None:
+        now = self._clock()
+        with self._writing() as cursor:
+            cursor.execute("DELETE FROM answers WHERE at < ?", (now - _ANSWERS_KEPT_S,))
+            found = cursor.execute(
+                "SELECT fingerprint, status, content_type, etag, body FROM answers "
+                "WHERE tenant = ? AND key = ?",
+                (tenant, key),
+            ).fetchone()
+            if found is not None:
+                return KeptAnswer(*found)
+            cursor.execute(
+                "INSERT INTO answers (tenant, key, fingerprint, at, status, content_type, etag, body) "
+                "VALUES (?, ?, ?, ?, 0, '', '', x'')",
+                (tenant, key, fingerprint, now),
+            )
+            return None
+
+    def end_write(self, tenant: str, key: str, answer: KeptAnswer | None) -> None:
+        with self._writing() as cursor:
+            if answer is None:
+                cursor.execute("DELETE FROM answers WHERE tenant = ? AND key = ?", (tenant, key))
+                return
+            cursor.execute(
+                "UPDATE answers SET status = ?, content_type = ?, etag = ?, body = ? "
+                "WHERE tenant = ? AND key = ?",
+                (answer.status, answer.content_type, answer.etag, answer.body, tenant, key),
+            )
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        # A reader of the write-ahead log waits for no writer.
+        with self._lock, closing(self._database.execute(query, values)) as cursor:
+            return cursor.fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Cursor]:
+        with self._lock, transaction(self._database) as cursor:
+            yield cursor

@@ -1,0 +1,161 @@
+"""`Edge`: what every request passes before anything is done for it, and every answer on its way out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from toolsearch.exceptions import (
+    BodyTooLargeError,
+    ForeignRequestError,
+    RequestRefusedError,
+    SlowRequestError,
+)
+from toolsearch.server.keys import Caller, KeyCheck
+from toolsearch.server.metrics import Metrics
+from toolsearch.server.problems import log_failure, problem_response
+from toolsearch.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
+"""Answered without a key; they say nothing of the catalog."""
+
+UPLOAD_PATHS = ("/v1/tools/bulk", "/v1/sources/", "/v1/catalogs/")
+"""Begin the paths of what may be as large as a catalog."""
+
+REQUEST_ID = "X-Request-Id"
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_UNROUTED = "(none)"
+
+_log = logging.getLogger("toolsearch.server")
+
+
+class Edge:
+    """Checks host, origin and key, reads the body, adds headers, counts, and answers whatever fails.
+
+    It tells the application who asks: ``request.state.caller``. The log has the template of a path, the
+    status and the id of the key; no header, no body, no name of a tool.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings, keys: KeyCheck, metrics: Metrics) -> None:
+        self._app = app
+        self._settings = settings
+        self._keys = keys
+        self._metrics = metrics
+        own = {settings.host.lower(), f"[{settings.host.lower()}]"} if settings.is_loopback else set()
+        self._hosts: Collection[str] = {*_LOCAL, *own, *map(str.lower, settings.allow_host)}
+        self._checks_host = settings.is_loopback or bool(settings.allow_host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, request_id = time.perf_counter(), uuid4().hex[:16]
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state.update(request_id=request_id, caller=Caller(scopes=frozenset()), body=b"")
+        status = 0
+
+        async def send_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in {**_HEADERS, REQUEST_ID: request_id}.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            state["caller"] = await self._caller(scope)
+            state["body"] = await self._body(scope, receive)
+            await self._app(scope, _replayed(state["body"], receive), send_on)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, it is answered and told here
+            if status:
+                log_failure(exc, request_id=request_id)
+            else:
+                await problem_response(exc, request_id=request_id)(scope, receive, send_on)
+        finally:
+            took_s = time.perf_counter() - started
+            route = getattr(scope.get("route"), "path", _UNROUTED)
+            self._metrics.answered(scope["method"], route, status, took_s)
+            key_id = state["caller"].key_id or "-"
+            _log.info(
+                "%s %s %d in %.1f ms, key %s, request %s",
+                scope["method"],
+                route,
+                status,
+                took_s * 1000,
+                key_id,
+                request_id,
+            )
+
+    async def _caller(self, scope: Scope) -> Caller:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "").lower()
+        if self._checks_host and not {host, host.rpartition(":")[0]} & set(self._hosts):
+            raise ForeignRequestError("The service does not answer for this host.")
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._settings.allow_origin:
+            raise ForeignRequestError("Pages of this origin may not ask.")
+        if scope["path"] in PUBLIC_PATHS:
+            return Caller(scopes=frozenset())
+        if self._keys.is_stale:
+            await asyncio.to_thread(self._keys.refresh)
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        return self._keys.caller(given[0] if len(given) == 1 else None)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """The whole body.
+
+        Raises:
+            BodyTooLargeError, SlowRequestError: it is too long, or takes too long.
+        """
+        large = scope["path"].startswith(UPLOAD_PATHS)
+        limit = self._settings.max_upload_bytes if large else self._settings.max_body_bytes
+        stated = Headers(scope=scope).get("content-length", "0")
+        if stated.isdecimal() and int(stated) > limit:
+            raise BodyTooLargeError(limit)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise RequestRefusedError("The client has gone.")
+                    body += message.get("body", b"")
+                    if len(body) > limit:
+                        raise BodyTooLargeError(limit)
+                    if not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError:
+            raise SlowRequestError("The body of the request did not come in time.") from None
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Gives `body`, and then whatever else the client has to say."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

@@ -1,0 +1,159 @@
+"""From any error to the problem document that a client gets: the one place that knows statuses."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from toolsearch.api.problem import PREFIX, PROBLEM_TYPE, Problem
+from toolsearch.exceptions import (
+    AccessDeniedError,
+    AddressRefusedError,
+    BodyTooLargeError,
+    CatalogFileError,
+    DefinitionError,
+    DuplicateToolError,
+    EmbeddingError,
+    ForeignRequestError,
+    IdempotencyError,
+    IndexLockedError,
+    NotReadyError,
+    PreconditionError,
+    RequestRefusedError,
+    SearchRequestError,
+    SlowRequestError,
+    StoreError,
+    TooBusyError,
+    TookTooLongError,
+    ToolIndexError,
+    ToolLimitError,
+    ToolSearchError,
+    UnknownResourceError,
+    UnknownToolError,
+)
+
+_log = logging.getLogger(__name__)
+
+_STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
+    # The first that fits counts, so an error stands before what it derives from.
+    (AccessDeniedError, 401, "access-denied", "Access denied"),
+    (ForeignRequestError, 403, "foreign-request", "Foreign request"),
+    (BodyTooLargeError, 413, "body-too-large", "Body too large"),
+    (SlowRequestError, 408, "slow-request", "Slow request"),
+    (UnknownResourceError, 404, "unknown", "Unknown"),
+    (UnknownToolError, 404, "unknown-tool", "Unknown tool"),
+    (PreconditionError, 412, "precondition-failed", "Precondition failed"),
+    (IdempotencyError, 422, "idempotency-key", "Idempotency key used before"),
+    (TooBusyError, 429, "too-busy", "Too busy"),
+    (TookTooLongError, 504, "took-too-long", "Took too long"),
+    (NotReadyError, 503, "not-ready", "Not ready"),
+    (RequestRefusedError, 400, "refused", "Refused"),
+    (SearchRequestError, 422, "search-request", "Not searchable"),
+    (DuplicateToolError, 409, "duplicate-tool", "Duplicate tool"),
+    (DefinitionError, 422, "definition", "Unusable definition"),
+    (CatalogFileError, 422, "catalog", "Unusable catalog"),
+    (ToolLimitError, 422, "tool-limit", "Too many tools"),
+    (AddressRefusedError, 422, "address-refused", "Address refused"),
+    (IndexLockedError, 503, "index-locked", "Index is being written"),
+    (ToolIndexError, 503, "index", "Index cannot be used"),
+    (EmbeddingError, 503, "embedder", "Embedder failed"),
+    (StoreError, 503, "store", "Store cannot be used"),
+)
+
+_NEUTRAL = frozenset({"index", "index-locked", "embedder", "store"})
+"""Their messages name paths and addresses of the machine, which are for its operator alone."""
+
+
+def problem_of(error: Exception, *, request_id: str = "") -> tuple[Problem, dict[str, str]]:
+    """What a client is told of `error`, and headers that go with it."""
+    headers: dict[str, str] = {}
+    if isinstance(error, ToolSearchError):
+        problem, headers = _known(error)
+    elif isinstance(error, RequestValidationError):
+        problem = _invalid(error)
+    elif isinstance(error, HTTPException):
+        headers = dict(error.headers or {})
+        title = HTTPStatus(error.status_code).phrase
+        kind = title.lower().replace(" ", "-")
+        problem = _problem(error.status_code, kind, title, _http_detail(error))
+    else:
+        problem = _problem(500, "internal", "Internal error", "The service failed. Its log says more.")
+    return problem.model_copy(update={"request_id": request_id}), headers
+
+
+def problem_response(error: Exception, *, request_id: str = "") -> Response:
+    """The response to a request that ended with `error`, which is logged where it is the service's fault."""
+    problem, headers = problem_of(error, request_id=request_id)
+    if problem.status >= 500 and not isinstance(error, RequestRefusedError):
+        log_failure(error, request_id=request_id)
+    body = problem.model_dump_json(exclude_none=True)
+    return Response(body, problem.status, {**headers, "Cache-Control": "no-store"}, media_type=PROBLEM_TYPE)
+
+
+def log_failure(error: Exception, *, request_id: str) -> None:
+    """Tell the operator of `error`: what and where, but no message of an unexpected one.
+
+    Such a message may repeat arguments of tools, or what a tool gave back.
+    """
+    message = f": {error}" if isinstance(error, ToolSearchError) else ""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    where = " < ".join(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(frames))
+    _log.error("Request %s failed: %s%s; in %s", request_id, type(error).__name__, message, where)
+
+
+def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
+    status, kind, title = next(
+        (found for each, *found in _STATUSES if isinstance(error, each)), (500, "internal", "Internal error")
+    )
+    headers: dict[str, str] = {}
+    facts: dict[str, Any] = {}
+    if isinstance(error, AccessDeniedError):
+        if error.is_known:
+            status = 403
+        else:
+            headers["WWW-Authenticate"] = "Bearer"
+    elif isinstance(error, IdempotencyError) and error.is_running:
+        status = 409
+    elif isinstance(error, TooBusyError):
+        headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
+    elif isinstance(error, NotReadyError):
+        headers["Retry-After"] = "1"
+    elif isinstance(error, UnknownToolError):
+        facts = {"name": error.name, "near": list(error.near)}
+    elif isinstance(error, DefinitionError):
+        facts = {"tool": error.tool}
+    neutral = status == 500 or kind in _NEUTRAL
+    detail = f"{title}. The log of the service says more." if neutral else str(error)
+    return _problem(status, kind, title, detail, facts), headers
+
+
+def _invalid(error: RequestValidationError) -> Problem:
+    """Where a request is not of its form; what was given is not repeated."""
+    errors = [
+        {"at": ".".join(map(str, fault["loc"])), "problem": str(fault["msg"])} for fault in error.errors()
+    ]
+    detail = "; ".join(f"{fault['at']}: {fault['problem']}" for fault in errors[:5])
+    return _problem(422, "invalid-request", "Invalid request", detail, {"errors": errors[:50]})
+
+
+def _http_detail(error: HTTPException) -> str:
+    if error.status_code == 404:
+        return "There is nothing at this path."
+    return f"{error.detail}."
+
+
+def _problem(
+    status: int, kind: str, title: str, detail: str, facts: Mapping[str, Any] | None = None
+) -> Problem:
+    # A lone surrogate of a name could not be sent.
+    safe = detail.encode("utf-8", "replace").decode()
+    return Problem.model_validate(
+        {**(facts or {}), "type": PREFIX + kind, "title": title, "status": status, "detail": safe}
+    )

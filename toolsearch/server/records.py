@@ -1,0 +1,47 @@
+"""What the service keeps beside keys and sessions: feedback, usage, answers to repeated writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """The answer to a write, to be given again; `fingerprint` is that of its request."""
+
+    fingerprint: str
+    status: int = 0
+    content_type: str = ""
+    etag: str = ""
+    body: bytes = b""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is no answer yet."""
+        return self.status == 0
+
+
+class Records(Protocol):
+    """Keeps records by tenant. Safe to use from several threads."""
+
+    def add_feedback(self, tenant: str, feedback: FeedbackBody) -> FeedbackEntry:
+        """The feedback as it is kept from now on."""
+
+    def feedback(self, tenant: str, *, after: int, limit: int) -> tuple[FeedbackEntry, ...]:
+        """Up to `limit` entries with larger ids than `after`, the oldest first."""
+
+    def add_usage(self, used: Mapping[tuple[str, str], UsageDay]) -> None:
+        """Add to what was used, by tenant and day."""
+
+    def usage(self, tenant: str, *, since: str, until: str) -> tuple[UsageDay, ...]:
+        """Days from `since` to `until`, both included, as ``2026-01-31``."""
+
+    def begin_write(self, tenant: str, key: str, fingerprint: str) -> KeptAnswer | None:
+        """Claim an idempotency key: None where it was free, else what is kept of its request."""
+
+    def end_write(self, tenant: str, key: str, answer: KeptAnswer | None) -> None:
+        """Keep the answer to the request that claimed the key, or free the key for None."""

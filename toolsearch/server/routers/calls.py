@@ -1,0 +1,53 @@
+"""Calling tools that the service was started with; without any, there is no such path."""
+
+from __future__ import annotations
+
+import json
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from toolsearch.advisors.manager import ToolCallingManager
+from toolsearch.api.calls import CallBody, CallResult
+from toolsearch.exceptions import UnknownToolError
+from toolsearch.messages import AssistantMessage, ToolCall
+from toolsearch.server.answers import answer
+from toolsearch.server.asking import Asking, Calling
+from toolsearch.tools import Tool, ToolContext
+
+router = APIRouter(prefix="/v1/calls", tags=["calls"])
+
+_CALL_ID = "call"
+
+
+@router.post("", response_model=CallResult, summary="Call a tool", operation_id="call_tool")
+async def call_tool(body: CallBody, asking: Calling) -> Response:
+    """The result of a call, or why there is none, in words for the model.
+
+    A tool that the caller may not know of is answered like one that does not exist.
+    """
+    tool = await asking.run(_callable, asking, body)
+    call = ToolCall(id=body.call_id or _CALL_ID, name=tool.name, arguments=json.dumps(body.arguments))
+    context = ToolContext(session_id=body.session_id or "", call_id=call.id, tenant=asking.caller.tenant)
+    manager = ToolCallingManager(call_timeout_s=asking.service.settings.call_timeout_s)
+    batch = await manager.run(AssistantMessage(content=(call,)), [tool], context=context)
+    (result,) = batch.results
+    asking.service.usage.called(asking.caller.tenant)
+    return answer(CallResult(text=result.text, is_error=result.is_error, structured=result.structured))
+
+
+def _callable(asking: Asking, body: CallBody) -> Tool:
+    view = asking.visible()
+    view.row(body.name)
+    tool = asking.service.callable_tools.get(body.name)
+    offered = body.session_id is None or body.name in {
+        each.name for each in _offered(asking, body.session_id)
+    }
+    if tool is None or not offered:
+        raise UnknownToolError(body.name)
+    return tool
+
+
+def _offered(asking: Asking, session_id: str) -> tuple[Tool, ...]:
+    offer = asking.discovery(session_id).offer()
+    return (*offer.visible, *offer.loaded)

@@ -1,0 +1,45 @@
+"""Whether the service lives, whether it can search, and what it has answered."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from toolsearch.exceptions import NotReadyError
+from toolsearch.server.asking import Administering
+from toolsearch.server.metrics import CONTENT_TYPE
+from toolsearch.server.service import Service
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", summary="Whether the process lives", operation_id="health")
+async def health() -> JSONResponse:
+    """It does, whatever else is busy."""
+    return JSONResponse({"status": "alive"})
+
+
+@router.get("/readyz", summary="Whether a search has an answer", operation_id="ready")
+async def ready(request: Request) -> JSONResponse:
+    """503 until the index is loaded, and when it does not answer any more."""
+    service: Service = request.app.state.service
+    catalog = service.catalog
+    if not catalog.is_loaded or not await service.work.run(catalog.is_answering):
+        raise NotReadyError("The index does not answer.")
+    return JSONResponse({"status": "ready"})
+
+
+@router.get("/metrics", summary="Metrics for Prometheus", operation_id="metrics")
+async def metrics(asking: Administering) -> Response:
+    """Counts and times since the process began. It takes the scope ``admin``."""
+    service = asking.service
+    loaded = service.catalog.is_loaded
+    gauges = {
+        "toolsearch_ready": ("Whether an index is loaded.", float(loaded)),
+        "toolsearch_tools": (
+            "Tools in the catalog.",
+            float(len(service.catalog.searcher.index)) if loaded else 0.0,
+        ),
+        "toolsearch_work": ("Requests that run or wait for a thread.", float(service.work.taken)),
+    }
+    return PlainTextResponse(service.metrics.text(gauges), media_type=CONTENT_TYPE)

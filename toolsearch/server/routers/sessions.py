@@ -1,0 +1,211 @@
+"""Sessions: what each conversation has discovered, and the tools that it sends to its model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import uuid4
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from toolsearch.api.base import SESSION_ID, Form
+from toolsearch.api.sessions import (
+    ForgetBody,
+    NewSession,
+    Receipt,
+    RenderBody,
+    SearchCall,
+    SearchCallResult,
+    SessionEntry,
+    SessionTools,
+    ToolNamesBody,
+    Way,
+)
+from toolsearch.api.tools import Definitions
+from toolsearch.chat.base import ChatRequest
+from toolsearch.delivery.append import APPEND
+from toolsearch.delivery.base import Delivery
+from toolsearch.delivery.bridge import BRIDGE
+from toolsearch.exceptions import RequestRefusedError
+from toolsearch.formats import write_tools
+from toolsearch.messages import TextPart
+from toolsearch.server.answers import answer
+from toolsearch.server.asking import Asking, Searching
+from toolsearch.tokens import catalog_tokens
+from toolsearch.tools import Tool
+
+router = APIRouter(prefix="/v1", tags=["sessions"])
+
+SessionPath = Annotated[str, Path(pattern=SESSION_ID, examples=["ticket-4711"])]
+_DELIVERIES: dict[str, Delivery] = {"append": APPEND, "bridge": BRIDGE}
+
+
+@router.post(
+    "/sessions",
+    response_model=SessionEntry,
+    status_code=201,
+    summary="Begin a session",
+    operation_id="create_session",
+)
+async def create_session(asking: Searching, new: NewSession | None = None) -> Response:
+    """A session with the id that was asked for, or a new one.
+
+    Sessions are kept by tenant. One that is not known, or no longer, has discovered nothing: that is no
+    error, so a conversation outlives its session.
+    """
+    session_id = (new and new.id) or uuid4().hex
+    entry = await asking.run(_entry, asking, session_id)
+    return answer(entry, 201, {"Location": f"/v1/sessions/{session_id}"})
+
+
+@router.get(
+    "/sessions/{session_id}", response_model=SessionEntry, summary="Get a session", operation_id="get_session"
+)
+async def get_session(session_id: SessionPath, asking: Searching) -> Response:
+    """What the session has discovered, in the order in which it found it."""
+    return answer(await asking.run(_entry, asking, session_id))
+
+
+@router.delete(
+    "/sessions/{session_id}", status_code=204, summary="End a session", operation_id="delete_session"
+)
+async def delete_session(session_id: SessionPath, asking: Searching) -> Response:
+    """Forget all of it."""
+    await asking.run(asking.session(session_id).store.forget, session_id, asking.caller.tenant)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/sessions/{session_id}/tools",
+    response_model=SessionTools,
+    summary="Tools for the next round",
+    operation_id="session_tools",
+)
+async def session_tools(
+    session_id: SessionPath, asking: Searching, form: Form = "openai_chat", delivery: Way = "append"
+) -> Response:
+    """``tool_search``, the pinned tools, then the discovered ones in first-seen order.
+
+    With ``bridge`` the list is ``tool_search`` and ``call_tool``, whatever is discovered.
+    """
+
+    def rendered() -> SessionTools:
+        discovery = asking.discovery(session_id, _DELIVERIES[delivery])
+        offer = discovery.offer()
+        tools = discovery.delivery.request(ChatRequest(()), offer).tools
+        return SessionTools(
+            form=form,
+            delivery=delivery,
+            tools=write_tools(tools, form),
+            instructions=discovery.instructions,
+            discovered=tuple(tool.name for tool in offer.loaded),
+        )
+
+    return answer(await asking.run(rendered))
+
+
+@router.post(
+    "/sessions/{session_id}/search",
+    response_model=SearchCallResult,
+    summary="Carry out a call of tool_search",
+    operation_id="session_search",
+)
+async def session_search(session_id: SessionPath, call: SearchCall, asking: Searching) -> Response:
+    """The result of the model's search; what it finds is discovered. What is wrong with the call is told to
+    the model, in the result."""
+
+    def searched() -> SearchCallResult:
+        result = asking.discovery(session_id, _DELIVERIES[call.delivery]).search(call.arguments)
+        text = "".join(part.text for part in result.content if isinstance(part, TextPart))
+        return SearchCallResult(text=text, is_error=result.is_error, discovered=result.discovered)
+
+    return answer(await asking.run(searched))
+
+
+@router.post(
+    "/sessions/{session_id}/load",
+    response_model=SessionEntry,
+    summary="Discover tools by name",
+    operation_id="load_tools",
+)
+async def load_tools(session_id: SessionPath, body: ToolNamesBody, asking: Searching) -> Response:
+    """Add these tools to what the session has discovered; all of them, or none where one is not there."""
+
+    def loaded() -> SessionEntry:
+        tools = asking.visible().tools(body.names)
+        discovery = asking.discovery(session_id, wanted=tuple(tool.name for tool in tools))
+        return SessionEntry(id=session_id, discovered=_names(discovery.offer().loaded))
+
+    return answer(await asking.run(loaded))
+
+
+@router.post(
+    "/sessions/{session_id}/forget",
+    response_model=SessionEntry,
+    summary="Forget tools",
+    operation_id="forget_tools",
+)
+async def forget_tools(session_id: SessionPath, body: ForgetBody, asking: Searching) -> Response:
+    """Drop these tools from what the session has discovered, or all of them. Others are passed over."""
+
+    def forgotten() -> SessionEntry:
+        asking.session(session_id).store.forget(session_id, asking.caller.tenant, body.names)
+        return _entry(asking, session_id)
+
+    return answer(await asking.run(forgotten))
+
+
+@router.get(
+    "/sessions/{session_id}/receipt",
+    response_model=Receipt,
+    summary="Token receipt",
+    operation_id="session_receipt",
+)
+async def session_receipt(
+    session_id: SessionPath,
+    asking: Searching,
+    delivery: Annotated[Way, Query(description="How discovered tools are sent.")] = "append",
+) -> Response:
+    """What the tools of the session cost in each round, and what the whole catalog would cost."""
+
+    def receipt() -> Receipt:
+        discovery = asking.discovery(session_id, _DELIVERIES[delivery])
+        sent = catalog_tokens(discovery.delivery.request(ChatRequest(()), discovery.offer()).tools)
+        view = asking.visible()
+        return Receipt(
+            session_id=session_id,
+            sent=sent,
+            sent_tokens=sum(sent.values()),
+            catalog_tools=len(view),
+            catalog_tokens=view.tokens,
+            spared_tokens=view.tokens - sum(sent.values()),
+        )
+
+    return answer(await asking.run(receipt))
+
+
+@router.post("/render", response_model=Definitions, summary="Write tools in a form", operation_id="render")
+async def render(body: RenderBody, asking: Searching) -> Response:
+    """The definitions of tools by name, or those that a session sends, in the form of any provider."""
+    if (body.names is None) == (body.session_id is None):
+        raise RequestRefusedError("Give either names or a session_id.")
+
+    def written() -> Definitions:
+        tools: tuple[Tool, ...]
+        if body.session_id is None:
+            tools = asking.visible().tools(body.names or ())
+        else:
+            discovery = asking.discovery(body.session_id, _DELIVERIES[body.delivery])
+            tools = discovery.delivery.request(ChatRequest(()), discovery.offer()).tools
+        tokens = sum(catalog_tokens(tools).values())
+        return Definitions(form=body.form, tools=write_tools(tools, body.form), tokens=tokens)
+
+    return answer(await asking.run(written))
+
+
+def _entry(asking: Asking, session_id: str) -> SessionEntry:
+    return SessionEntry(id=session_id, discovered=_names(asking.discovery(session_id).offer().loaded))
+
+
+def _names(tools: tuple[Tool, ...]) -> tuple[str, ...]:
+    return tuple(tool.name for tool in tools)

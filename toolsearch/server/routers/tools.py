@@ -1,0 +1,296 @@
+"""The tools of the catalog: list, get, put, patch, delete, and many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from toolsearch.api.tools import ToolEntry, ToolPage, UploadProgress, UploadReport
+from toolsearch.catalog import tool_record
+from toolsearch.exceptions import DefinitionError, UnknownToolError
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.server.answers import (
+    answer,
+    check_version,
+    cursor_of,
+    json_bytes,
+    place_of,
+    versioned,
+)
+from toolsearch.server.asking import Asking, Managing, Searching
+from toolsearch.server.changes import Doomed, Upload, change, no_one, read_definition, read_upload, report
+from toolsearch.server.problems import problem_response
+from toolsearch.server.visible import Visible
+from toolsearch.tools import JsonObject, Tool
+
+router = APIRouter(prefix="/v1/tools", tags=["tools"])
+
+LINES_TYPE = "application/x-ndjson"
+MAX_PAGE = 500
+
+ToolNamePath = Annotated[str, Path(max_length=200, description="A public name.")]
+_EXAMPLE = {
+    "name": "send_email",
+    "server": "mail",
+    "description": "Send an email to one or more people.",
+    "input_schema": {"type": "object", "properties": {"to": {"type": "string"}}},
+}
+Definition = Annotated[
+    dict[str, Any],
+    Body(description="A definition in any form that catalogs may have.", examples=[_EXAMPLE]),
+]
+UPLOAD_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            LINES_TYPE: {"schema": {"type": "string"}, "example": '{"name": "ping", "description": "…"}\n'},
+            "application/json": {"schema": {}, "example": {"tools": [_EXAMPLE]}},
+        },
+    }
+}
+
+
+@router.get("", response_model=ToolPage, summary="List tools", operation_id="list_tools")
+async def list_tools(
+    asking: Searching,
+    *,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
+    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    source: Annotated[str | None, Query(max_length=200)] = None,
+    tag: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """Tools in the order of their names. What is added or removed meanwhile moves no tool out of a page."""
+    return answer(await asking.run(_page, asking.visible(), limit, cursor, source, tag))
+
+
+@router.post(
+    "/bulk",
+    response_model=UploadReport,
+    summary="Put many tools",
+    operation_id="put_tools",
+    openapi_extra=UPLOAD_BODY,
+)
+async def put_tools(
+    request: Request,
+    asking: Managing,
+    *,
+    source: Annotated[str, Query(max_length=200, description="Of definitions that name none.")] = "",
+) -> Response:
+    """Add the tools of JSON Lines, or of one JSON value, or put them in place of their namesakes.
+
+    With ``Accept: application/x-ndjson`` the answer is lines that tell how far it is; the last has
+    the report.
+    """
+    return await upload(request, asking, source=source)
+
+
+@router.get("/{name}", response_model=ToolEntry, summary="Get a tool", operation_id="get_tool")
+async def get_tool(name: ToolNamePath, request: Request, asking: Searching) -> Response:
+    """The tool, and its version as ``ETag``."""
+    entry = await asking.run(_entry_named, asking.visible(), name)
+    return versioned(request, entry, entry.digest)
+
+
+@router.put("/{name}", response_model=ToolEntry, summary="Put a tool", operation_id="put_tool")
+async def put_tool(
+    name: ToolNamePath, definition: Definition, request: Request, asking: Managing
+) -> Response:
+    """Add the tool, or put it in place of its namesake: 201 or 200.
+
+    Source and name of the definition must make this public name. ``If-Match`` and ``If-None-Match: *`` are
+    heeded.
+    """
+
+    def put() -> tuple[ToolEntry, bool]:
+        tool = _named(read_definition(definition), name)
+        asking.check_may_change(tool)
+
+        def checked(index: ToolIndex) -> tuple[str, ...]:
+            row = index.row_of(name)
+            check_version(request, None if row is None else Visible(index, asking.caller.rule).digest(row))
+            return ()
+
+        older, _ = asking.service.catalog.change(change((tool,), doomed=checked))
+        return _entry_named(asking.visible(), name), older.row_of(name) is None
+
+    entry, is_new = await asking.run(put)
+    return answer(entry, 201 if is_new else 200, {"ETag": f'"{entry.digest}"'})
+
+
+@router.patch("/{name}", response_model=ToolEntry, summary="Change a tool", operation_id="patch_tool")
+async def patch_tool(name: ToolNamePath, patch: Definition, request: Request, asking: Managing) -> Response:
+    """Change parts of the definition in our own form, by the rules of JSON Merge Patch (RFC 7396)."""
+
+    def patched() -> ToolEntry:
+        asking.check_may_change()
+        while True:
+            view = asking.visible()
+            row = view.row(name)
+            check_version(request, view.digest(row))
+            record = _merged(tool_record(view.tool(name)), patch)
+            tool = _named(read_definition(record), name)
+            asking.check_may_change(tool)
+            try:
+                asking.service.catalog.change(change((tool,), doomed=_unless_changed(view, row)))
+            except _ChangedMeanwhileError:
+                continue
+            return _entry_named(asking.visible(), name)
+
+    entry = await asking.run(patched)
+    return answer(entry, headers={"ETag": f'"{entry.digest}"'})
+
+
+@router.delete("/{name}", status_code=204, summary="Delete a tool", operation_id="delete_tool")
+async def delete_tool(name: ToolNamePath, request: Request, asking: Managing) -> Response:
+    """Take the tool out of the catalog. ``If-Match`` is heeded."""
+
+    def delete() -> None:
+        def doomed(index: ToolIndex) -> tuple[str, ...]:
+            view = Visible(index, asking.caller.rule)
+            check_version(request, view.digest(view.row(name)))
+            return (name,)
+
+        asking.check_may_change()
+        asking.service.catalog.change(change((), doomed=doomed))
+
+    await asking.run(delete)
+    return Response(status_code=204)
+
+
+async def upload(request: Request, asking: Asking, *, source: str = "", doomed: Doomed = no_one) -> Response:
+    """Change the catalog to what the body says: at once, or told line by line where that is asked for."""
+    data: bytes = request.state.body
+    is_lines = request.headers.get("content-type", "").partition(";")[0].strip() != "application/json"
+
+    def work(tell: Callable[[UploadProgress], None]) -> UploadReport:
+        asking.check_may_change()
+        read = read_upload(data, is_lines=is_lines, source=source)
+        tell(UploadProgress(stage="read", done=len(read.tools), total=read.n_read))
+        asking.check_may_change(*read.tools)
+        return _uploaded(asking, read, doomed, tell)
+
+    if LINES_TYPE not in request.headers.get("accept", ""):
+        return answer(await asking.run_long(work, _silent))
+    return StreamingResponse(_told(asking, work), media_type=LINES_TYPE)
+
+
+def _uploaded(
+    asking: Asking, read: Upload, doomed: Doomed, tell: Callable[[UploadProgress], None]
+) -> UploadReport:
+    def embedding(done: int, total: int) -> None:
+        tell(UploadProgress(stage="embed", done=done, total=total))
+
+    def saving() -> None:
+        tell(UploadProgress(stage="save"))
+
+    older, newer = asking.service.catalog.change(
+        change(read.tools, doomed=doomed, progress=embedding), on_save=saving
+    )
+    return report(read, older, newer, Visible(newer, asking.caller.rule).fingerprint)
+
+
+async def _told(
+    asking: Asking, work: Callable[[Callable[[UploadProgress], None]], UploadReport]
+) -> AsyncIterator[bytes]:
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[UploadProgress | None] = asyncio.Queue()
+
+    def tell(progress: UploadProgress) -> None:
+        loop.call_soon_threadsafe(lines.put_nowait, progress)
+
+    async def worked() -> None:
+        try:
+            told = UploadProgress(stage="done", report=await asking.run_long(work, tell))
+        except Exception as exc:  # noqa: BLE001 - the status is sent, so the last line says what went wrong
+            response = problem_response(exc, request_id=asking.request_id)
+            told = UploadProgress(stage="failed", problem=_json(response))
+        lines.put_nowait(told)
+        lines.put_nowait(None)
+
+    task = asyncio.create_task(worked())
+    while (progress := await lines.get()) is not None:
+        yield json_bytes(progress) + b"\n"
+    await task
+
+
+def _silent(progress: UploadProgress) -> None:
+    del progress
+
+
+def _json(response: Response) -> JsonObject:
+    problem: JsonObject = json.loads(bytes(response.body))
+    return problem
+
+
+def _page(view: Visible, limit: int, cursor: str | None, source: str | None, tag: str | None) -> ToolPage:
+    names = view.index.columns.names
+    rows = view.rows.tolist()
+    for label, rows_of in ((source, view.sources), (tag, view.tags)):
+        if label is not None:
+            wanted = set(rows_of[label].tolist()) if label in rows_of else set()
+            rows = [row for row in rows if row in wanted]
+    begin = bisect_right(rows, place_of(cursor), key=names.__getitem__) if cursor else 0
+    shown = rows[begin : begin + limit]
+    more = begin + limit < len(rows)
+    return ToolPage(
+        tools=tuple(_entry(view, row) for row in shown),
+        total=len(rows),
+        next_cursor=cursor_of(names[shown[-1]]) if more else None,
+    )
+
+
+def _entry(view: Visible, row: int) -> ToolEntry:
+    tool = view.index.tool(row)
+    tokens = int(view.index.columns.tokens[row])
+    return ToolEntry(name=tool.name, digest=view.digest(row), tokens=tokens, definition=tool_record(tool))
+
+
+def _entry_named(view: Visible, name: str) -> ToolEntry:
+    return _entry(view, view.row(name))
+
+
+def _named(tool: Tool, name: str) -> Tool:
+    if tool.name != name:
+        raise DefinitionError(
+            tool.name, f"its source and name make the public name {tool.name!r}, and the path has {name!r}."
+        )
+    return tool
+
+
+def _merged(record: Any, patch: Any) -> Any:
+    """RFC 7396, section 2."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(record) if isinstance(record, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merged(result.get(key), value)
+    return result
+
+
+class _ChangedMeanwhileError(Exception):
+    """Somebody else has changed the tool between reading and writing it."""
+
+
+def _unless_changed(view: Visible, row: int) -> Doomed:
+    digest, name = view.digest(row), view.index.columns.names[row]
+
+    def checked(index: ToolIndex) -> tuple[str, ...]:
+        now = Visible(index, view.rule)
+        try:
+            same = now.digest(now.row(name)) == digest
+        except UnknownToolError:
+            same = False
+        if not same:
+            raise _ChangedMeanwhileError
+        return ()
+
+    return checked

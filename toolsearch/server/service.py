@@ -1,0 +1,132 @@
+"""`Service`: all that requests share, each part behind a small protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolsearch.discovery.settings import DiscoverySettings
+from toolsearch.embedders.base import Embedder
+from toolsearch.given import Tools, as_tools
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.server.database import SqliteDatabase
+from toolsearch.server.keys import KeyCheck
+from toolsearch.server.live import LiveCatalog
+from toolsearch.server.metrics import Metrics
+from toolsearch.server.records import Records
+from toolsearch.server.settings import ServerSettings
+from toolsearch.server.usage import UsageMeter
+from toolsearch.server.work import Work
+from toolsearch.session.base import SessionStore
+from toolsearch.session.memory import MemorySessionStore
+from toolsearch.session.sqlite import SqliteSessionStore
+from toolsearch.tools import Tool
+
+_FLUSH_S = 5.0
+_LOAD_AGAIN_S = 5.0
+
+_log = logging.getLogger("toolsearch.server")
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """What answers requests; `callable_tools` are those that it can run, by public name."""
+
+    settings: ServerSettings
+    catalog: LiveCatalog
+    sessions: SessionStore
+    keys: KeyCheck
+    records: Records
+    work: Work
+    usage: UsageMeter
+    metrics: Metrics = field(default_factory=Metrics)
+    callable_tools: Mapping[str, Tool] = field(default_factory=dict)
+    owned: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    @classmethod
+    def open(
+        cls, index: ToolIndex | Path, settings: ServerSettings, embedder: Embedder, tools: Tools = ()
+    ) -> Service:
+        """The service over `index`, with its database opened and nothing loaded yet.
+
+        Raises:
+            ServerSettingsError: anybody in the network could do anything.
+            StoreError, sqlite3.Error: the database cannot be used.
+        """
+        with contextlib.ExitStack() as owned:
+            path = settings.database
+            database = owned.enter_context(SqliteDatabase() if path is None else SqliteDatabase(path))
+            sessions: SessionStore
+            if path is None:
+                sessions = MemorySessionStore(
+                    max_sessions=settings.max_sessions, ttl_s=settings.session_ttl_s
+                )
+            else:
+                sessions = owned.enter_context(SqliteSessionStore(path, ttl_s=settings.session_ttl_s))
+            secret = settings.api_key.get_secret_value() if settings.api_key else ""
+            keys = KeyCheck(database, api_key=secret)
+            settings.check_reach(has_keys=keys.has_keys)
+            discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
+            return cls(
+                settings=settings,
+                catalog=LiveCatalog(index, embedder, discovery, save=settings.save),
+                sessions=sessions,
+                keys=keys,
+                records=database,
+                work=Work(
+                    max_running=settings.max_running,
+                    max_waiting=settings.max_waiting,
+                    timeout_s=settings.timeout_s,
+                ),
+                usage=UsageMeter(database),
+                callable_tools={tool.name: tool for tool in as_tools(tools)},
+                owned=owned.pop_all(),
+            )
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Loads the index and writes usage in the background; closes everything in the end."""
+        stop = asyncio.Event()
+        tasks = [asyncio.create_task(self._load(stop)), asyncio.create_task(self._flush(stop))]
+        try:
+            yield
+        finally:
+            stop.set()
+            await asyncio.gather(*tasks)
+            await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Finish what runs, write what was used, close the database."""
+        self.work.close()
+        with self.owned:
+            self.usage.flush()
+
+    async def _load(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            try:
+                await asyncio.to_thread(self.catalog.load)
+            except Exception as exc:  # noqa: BLE001 - an embedder may be anybody's
+                # Told, and shown by /readyz; whoever mends the index need not start the service again.
+                _log.error("The index cannot be loaded: %s: %s", type(exc).__name__, exc)
+            else:
+                return
+            await _wait(stop, _LOAD_AGAIN_S)
+
+    async def _flush(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            await _wait(stop, _FLUSH_S)
+            try:
+                await asyncio.to_thread(self.usage.flush)
+            except sqlite3.Error as exc:
+                _log.warning("Usage cannot be written just now: %s", exc)
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()

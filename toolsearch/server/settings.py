@@ -1,0 +1,133 @@
+"""`ServerSettings`: where the service listens, what it keeps where, and how much it takes."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from toolsearch.api.search import MAX_BATCH, MAX_K
+from toolsearch.exceptions import ServerSettingsError
+
+ENVIRONMENT = "TOOLSEARCH_SERVER_"
+"""Begins the names of environment variables: ``TOOLSEARCH_SERVER_PORT`` sets `port`."""
+
+
+class ServerSettings(BaseModel):
+    """Settings of the service; every one has a default that is safe on a machine of one's own.
+
+    Attributes:
+        host, port: Where it listens; port 0 takes a free one.
+        embedder: As `load_embedder` takes it; empty for the default one.
+        database: The SQLite file of sessions, keys, feedback and usage; None keeps them in memory.
+        api_key: A key that may do everything, beside those of the database.
+        allow_host: Further values of ``Host`` that requests may have, such as ``tools.example.org``.
+        allow_origin: Origins whose pages may ask, such as ``https://app.example.org``.
+        read_only: Refuse every change of the catalog.
+        save: Write changes of the catalog into the index folder before they are acknowledged.
+        max_body_bytes, max_upload_bytes: Of a request, and of an upload of tools.
+        max_results: The most hits of a search.
+        max_batch: The most searches of a batch.
+        max_running, max_waiting: Requests that work at once, and that wait for it; more are refused.
+        timeout_s: Seconds that a request may take, and its body to come.
+        shutdown_s: Seconds that running requests have to finish when the service stops.
+        session_ttl_s: Seconds without use after which a session is forgotten.
+        max_sessions: The most sessions that are kept in memory.
+        tool_limit: The most tools that one query of a session loads.
+        max_tools: The most tools that are sent for a session; None for any number.
+        call_timeout_s: Seconds that a called tool may take.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8400, ge=0, le=65535)
+    embedder: str = ""
+    database: Path | None = None
+    api_key: SecretStr | None = None
+    allow_host: tuple[str, ...] = ()
+    allow_origin: tuple[str, ...] = ()
+    read_only: bool = False
+    save: bool = True
+    max_body_bytes: int = Field(default=1024 * 1024, ge=1024)
+    max_upload_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    max_results: int = Field(default=100, ge=1, le=MAX_K)
+    max_batch: int = Field(default=MAX_BATCH, ge=1, le=MAX_BATCH)
+    max_running: int = Field(default=8, ge=1, le=256)
+    max_waiting: int = Field(default=64, ge=0)
+    timeout_s: float = Field(default=30.0, gt=0)
+    shutdown_s: int = Field(default=30, ge=0)
+    session_ttl_s: float = Field(default=7 * 24 * 3600.0, gt=0)
+    max_sessions: int = Field(default=10_000, ge=1)
+    tool_limit: int = Field(default=5, ge=1, le=20)
+    max_tools: int | None = Field(default=None, ge=4)
+    call_timeout_s: float = Field(default=60.0, gt=0)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def check_reach(self, *, has_keys: bool) -> None:
+        """Does nothing where only this machine can reach the service, or keys guard it.
+
+        Raises:
+            ServerSettingsError: anybody in the network could do anything.
+        """
+        if not self.is_loopback and not has_keys:
+            raise ServerSettingsError(
+                f"Beyond this machine ({self.host!r}) a key is needed. Make one: toolsearch keys add NAME "
+                f"--database FILE. Or put one into {ENVIRONMENT}API_KEY."
+            )
+
+
+def made_settings(*layers: dict[str, Any]) -> ServerSettings:
+    """The settings of `layers`; what a later one says goes first.
+
+    Raises:
+        ServerSettingsError: names what cannot be used, without the values.
+    """
+    values = {key: value for layer in layers for key, value in layer.items() if value is not None}
+    try:
+        return ServerSettings(**values)
+    except ValidationError as exc:
+        problems = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            for fault in exc.errors(include_input=False, include_url=False)
+        )
+        raise ServerSettingsError(f"The settings cannot be used: {problems}.") from None
+
+
+def read_settings_file(path: Path) -> dict[str, Any]:
+    """What a TOML, YAML or JSON file says, by setting.
+
+    Raises:
+        ServerSettingsError: it cannot be read, or holds something else than settings.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            values: Any = tomllib.loads(text)
+        elif path.suffix in {".yaml", ".yml"}:
+            values = yaml.safe_load(text) or {}
+        else:
+            values = json.loads(text)
+    except (OSError, ValueError, yaml.YAMLError) as exc:
+        # What a parser says may quote the line, which may hold a key.
+        raise ServerSettingsError(f"{path} cannot be read ({type(exc).__name__}).") from None
+    if not isinstance(values, dict):
+        raise ServerSettingsError(f"{path} holds no settings. Give an object with them.")
+    unknown = sorted(set(map(str, values)) - ServerSettings.model_fields.keys())
+    if unknown:
+        raise ServerSettingsError(f"{path} has the unknown settings {', '.join(unknown)}.")
+    return values

@@ -1,0 +1,141 @@
+"""`Visible`: the part of an index that one caller may know of. Every name and count comes from here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolsearch.exceptions import UnknownToolError
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.retrieval.base import SearchRequest
+from toolsearch.retrieval.filters import allowed_rows
+from toolsearch.retrieval.permission import ToolFilter
+from toolsearch.tools import Tool
+
+_NEAR_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """The tools of `index` that `rule` permits."""
+
+    index: ToolIndex
+    rule: ToolFilter
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Of the tools, in the order of their names."""
+        return np.arange(len(self.index)) if self.mask is None else np.flatnonzero(self.mask)
+
+    @cached_property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """(n,) over the rows of the index; None where all are permitted."""
+        return allowed_rows(self.index, self._permitted())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Public names."""
+        return frozenset(self.index.columns.names[row] for row in self.rows.tolist())
+
+    @property
+    def tokens(self) -> int:
+        """What sending all definitions costs."""
+        return int(self.index.columns.tokens[self.rows].sum())
+
+    @cached_property
+    def sources(self) -> Mapping[str, NDArray[np.int64]]:
+        """The rows of each source that has any, by name, sorted."""
+        return self._permitted_of(self.index.columns.source_rows)
+
+    @cached_property
+    def tags(self) -> Mapping[str, NDArray[np.int64]]:
+        """The rows of each tag that any has, by name, sorted."""
+        return self._permitted_of(self.index.columns.tag_rows)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with anything that is stored of the tools; what is hidden leaves no trace in it."""
+        if self.mask is None:
+            return self.index.columns.fingerprint
+        digests = self.index.columns.facts["tool_digest"][self.rows]
+        return hashlib.sha256(digests.tobytes()).hexdigest()
+
+    def digest(self, row: int) -> str:
+        """Changes with anything that is stored of the tool, as 32 hex digits."""
+        return str(self.index.columns.facts["tool_digest"][row].tobytes()[:16].hex())
+
+    def row(self, name: str) -> int:
+        """The row of the tool of that public name.
+
+        Raises:
+            UnknownToolError: there is none, or none that the caller may know of.
+        """
+        row = self.index.row_of(name)
+        if row is not None and (self.mask is None or self.mask[row]):
+            return row
+        raise UnknownToolError(name, self._near(name))
+
+    def tool(self, name: str) -> Tool:
+        """The tool of that public name; raises as `row`."""
+        return self.index.tool(self.row(name))
+
+    def tools(self, names: Iterable[str]) -> tuple[Tool, ...]:
+        """The tools of these public names, each once; raises as `row`."""
+        return tuple(self.tool(name) for name in dict.fromkeys(names))
+
+    def narrowed(self, request: SearchRequest) -> tuple[SearchRequest, list[str]]:
+        """`request` over no more than these tools, and what to tell of labels that none of them has."""
+        if self.mask is None:
+            return request, []
+        notices: list[str] = []
+        changes: dict[str, Any] = {}
+        for kind, wanted, known in (
+            ("source", request.sources, self.sources),
+            ("tag", request.tags, self.tags),
+        ):
+            if wanted is None:
+                continue
+            # The searcher would name those near among all tools, so it sees only what there is here.
+            notices += [_unknown(kind, label, known) for label in sorted(wanted - known.keys())]
+            changes[f"{kind}s"] = wanted & known.keys()
+        changes["within"] = self.names if request.within is None else self.names & request.within
+        return request.model_copy(update=changes), notices
+
+    def _permitted(self) -> SearchRequest:
+        # A request must have a query; the filters do not look at it.
+        rule = self.rule
+        return SearchRequest(
+            queries=("-",),
+            sources=rule.sources,
+            tags=rule.tags,
+            allow=rule.allow,
+            deny=rule.deny,
+            read_only=rule.read_only,
+        )
+
+    def _permitted_of(self, rows_of: Mapping[str, NDArray[np.int64]]) -> Mapping[str, NDArray[np.int64]]:
+        if self.mask is None:
+            return rows_of
+        kept = {label: rows[self.mask[rows]] for label, rows in rows_of.items()}
+        return {label: rows for label, rows in kept.items() if len(rows)}
+
+    def _near(self, name: str) -> tuple[str, ...]:
+        rows = (row for row in self.index.name_index.near(name, 10) if self.mask is None or self.mask[row])
+        return tuple(self.index.columns.names[row] for row in islice(rows, _NEAR_SHOWN))
+
+
+def _unknown(kind: str, label: str, known: Iterable[str]) -> str:
+    near = get_close_matches(label, known, n=_NEAR_SHOWN)
+    hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+    return f"No tool has the {kind} {label!r}.{hint}"
