@@ -31,6 +31,7 @@ LAYERS = {
             "telemetry",
             "router adapters evaluation lint testing demo",
             "tuning trust serving server",
+            "gateway",
             "cli",
         )
     )

@@ -11,6 +11,7 @@ from toolsearch.cli import (
     chat,
     demo,
     evaluation,
+    gateway,
     indexing,
     keys,
     lint,
@@ -43,6 +44,7 @@ app.command("tokens", epilog=EXIT_CODES)(tokens.tokens)
 app.add_typer(catalogs.group, name="catalog")
 app.add_typer(trust.group, name="trust")
 app.add_typer(mcp.group, name="mcp")
+app.add_typer(gateway.group, name="gateway")
 app.command("serve", epilog=EXIT_CODES)(serving.serve)
 app.add_typer(keys.group, name="keys")
 app.command("demo", epilog=EXIT_CODES)(demo.demo)

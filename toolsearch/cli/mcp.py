@@ -46,25 +46,37 @@ def serve(
     """
     from toolsearch.cli.executable import python_tools
     from toolsearch.serving.mcp_tools import mcp_server
-    from toolsearch.serving.mcp_transports import LOOPBACK, PATH, http_app, serve_stdio
+    from toolsearch.serving.mcp_transports import PATH, http_app, serve_stdio
 
     given = python_tools(tools)
     server = mcp_server(given, name=name)
     if not http:
         asyncio.run(serve_stdio(server))
         return
-    host, port = _address(http)
-    token = os.environ.get(token_env, "") if token_env else ""
-    if token_env and not token:
-        raise typer.BadParameter(f"{token_env} is not set.", param_hint="--token-env")
-    if host not in LOOPBACK and not token:
-        raise typer.BadParameter("beyond this machine a token is needed.", param_hint="--token-env")
+    host, port, token = checked_address(http, token_env)
     import uvicorn
 
     app = http_app(server, token=token, hosts=allow_host or (), origins=allow_origin or ())
     shown = f"[{host}]" if ":" in host else host
     say(f"{counted(len(given), 'tool')} at http://{shown}:{port}{PATH}")
     uvicorn.run(app, host=host, port=port, log_level="warning")
+
+
+def checked_address(http: str, token_env: str) -> tuple[str, int, str]:
+    """Host, port and token to serve HTTP with.
+
+    Raises:
+        typer.BadParameter: they cannot be meant, or would let in whoever comes from elsewhere.
+    """
+    from toolsearch.serving.mcp_transports import LOOPBACK
+
+    host, port = _address(http)
+    token = os.environ.get(token_env, "") if token_env else ""
+    if token_env and not token:
+        raise typer.BadParameter(f"{token_env} is not set.", param_hint="--token-env")
+    if host not in LOOPBACK and not token:
+        raise typer.BadParameter("beyond this machine a token is needed.", param_hint="--token-env")
+    return host, port, token
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -74,14 +74,14 @@ def mcp_server(
         name,
         version=version,
         instructions=instructions or None,
-        lifespan=_connection,
+        lifespan=connection_id,
         on_list_tools=served.list_tools,
         on_call_tool=served.call_tool,
     )
 
 
 @asynccontextmanager
-async def _connection(server: Server[Any]) -> AsyncIterator[str]:
+async def connection_id(server: Server[Any]) -> AsyncIterator[str]:
     """An id for the one client of a server on standard input and output."""
     del server
     yield uuid4().hex
@@ -135,7 +135,7 @@ class _Served:
             id=str(request.request_id), name=tool.name, arguments=json.dumps(params.arguments or {})
         )
         state = {**self.state, PROGRESS: request.session.report_progress}
-        context = ToolContext(session_id=_session_id(request), call_id=call.id, state=state)
+        context = ToolContext(session_id=session_id_of(request), call_id=call.id, state=state)
         batch = await self.manager.run(AssistantMessage(content=(call,)), [tool], context=context)
         (result,) = batch.results
         if not _fits(self.output_schemas[tool.name], result):
@@ -161,7 +161,7 @@ def _fits(schema: JsonObject | None, result: ToolMessage) -> bool:
     return isinstance(result.structured, dict) and Draft202012Validator(schema).is_valid(result.structured)
 
 
-def _session_id(request: ServerRequestContext[str]) -> str:
+def session_id_of(request: ServerRequestContext[str]) -> str:
     """The client's session: of HTTP where it has one, else of the connection."""
     if request.request is None:
         return request.lifespan_context

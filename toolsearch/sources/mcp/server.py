@@ -229,16 +229,30 @@ class McpCall:
         Raises:
             McpCallError: the server gave none; says whether it may have run all the same.
         """
-        settings = self.server.config.settings
-        meta = shared_meta(ToolContext() if context is None else context, settings.context)
+        result = await self.ask(arguments, context)
+        from toolsearch.sources.mcp.results import to_tool_result
+
+        max_chars = self.server.config.settings.max_result_chars
+        return to_tool_result(result, tool=self.raw_name, max_chars=max_chars)
+
+    async def ask(
+        self,
+        arguments: JsonObject,
+        context: ToolContext | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+    ) -> types.CallToolResult:
+        """The result as the server gave it.
+
+        Raises:
+            McpCallError: as a call; what the server said or failed with is its cause, a `McpError`.
+        """
+        meta = shared_meta(context or ToolContext(), self.server.config.settings.context)
         try:
-            result = await self.server.call_tool(self.raw_name, arguments, meta=meta)
+            return await self.server.call_tool(self.raw_name, arguments, meta=meta, on_progress=on_progress)
         except McpError as exc:
             reason = exc.reason[:_LONGEST_REASON]
             raise McpCallError(exc.server, self.raw_name, reason, may_have_run=_may_have_run(exc)) from exc
-        from toolsearch.sources.mcp.results import to_tool_result
-
-        return to_tool_result(result, tool=self.raw_name, max_chars=settings.max_result_chars)
 
 
 _LONGEST_REASON = 2_000

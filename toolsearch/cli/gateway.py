@@ -1,0 +1,189 @@
+"""`toolsearch gateway`: many tool sources behind one MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from toolsearch.cli.errors import EXIT_CODES
+from toolsearch.cli.mcp import checked_address
+from toolsearch.cli.options import EmbedderSpec
+from toolsearch.cli.output import counted, say
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from toolsearch.gateway.gateway import Gateway
+
+SERVE = "serve"
+
+
+class ServeByDefault(TyperGroup):
+    """A group for which ``gateway mcp.json`` is short for ``gateway serve mcp.json``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in {*self.commands, "--help"}:
+            args = [SERVE, *args]
+        return super().parse_args(ctx, args)
+
+
+class GatewayMode(StrEnum):
+    """How clients of a gateway are given tools."""
+
+    BRIDGE = "bridge"
+    DYNAMIC = "dynamic"
+    ALL = "all"
+
+
+class TrustWay(StrEnum):
+    """What becomes of a tool that has changed."""
+
+    HOLD = "hold"
+    WARN = "warn"
+    FOLLOW = "follow"
+
+
+group = typer.Typer(
+    help="Put MCP servers and OpenAPI documents behind one MCP server that searches their tools.",
+    cls=ServeByDefault,
+    rich_markup_mode=None,
+)
+
+
+@group.command(SERVE, epilog=EXIT_CODES)
+def serve(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE]...",
+            help="Files with mcpServers, and OpenAPI documents (files or URLs). Without any, mcp.json in the "
+            "folder of settings, which `gateway install --import` writes.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    python: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE[:NAME]", help="Tools of Python, beside the sources.", show_default=False
+        ),
+    ] = None,
+    mode: Annotated[
+        GatewayMode,
+        typer.Option(
+            help="bridge: tool_search, describe_tool and call_tool; dynamic: what a client finds is added to "
+            "its tools; all: every tool."
+        ),
+    ] = GatewayMode.BRIDGE,
+    http: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Serve streamable HTTP there, not standard input.")
+    ] = "",
+    token_env: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Variable of the environment with the token that clients send."),
+    ] = "",
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A Host that requests may name.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="An Origin that browsers may send.")
+    ] = None,
+    trust: Annotated[
+        TrustWay, typer.Option(help="What becomes of tools that change after they were first seen.")
+    ] = TrustWay.HOLD,
+    trust_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The trust file; trust.json in the folder of settings."),
+    ] = None,
+    no_trust: Annotated[
+        bool, typer.Option("--no-trust", help="Use whatever tools the sources list.")
+    ] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the index is kept; one folder for each set of sources."),
+    ] = None,
+    embedder: EmbedderSpec = "",
+    limit: Annotated[int, typer.Option(min=1, max=20, help="The most tools that a query finds.")] = 5,
+) -> None:
+    """Serve the tools of all sources to MCP clients, over standard input and output or HTTP.
+
+    Beyond this machine HTTP is served only with a token.
+    """
+    from toolsearch.cli.embedding import open_embedder
+    from toolsearch.cli.executable import python_tools
+    from toolsearch.gateway.folders import config_folder, state_folder
+    from toolsearch.gateway.gateway import Gateway
+    from toolsearch.gateway.sources import load_sources
+    from toolsearch.trust import TrustGuard
+
+    address = checked_address(http, token_env) if http else None
+    tools = [tool for reference in python or () for tool in python_tools(reference)]
+    locations = sources or []
+    if not locations and not tools:
+        locations = [str(config_folder() / "mcp.json")]
+        if not Path(locations[0]).exists():
+            raise typer.BadParameter(
+                f"give a file with mcpServers or an OpenAPI document; there is no {locations[0]} either.",
+                param_hint="SOURCE",
+            )
+    gateway = Gateway(
+        load_sources(locations, tools),
+        mode=mode.value,
+        guard=None if no_trust else TrustGuard(trust_file or config_folder() / "trust.json", trust.value),
+        folder=state or state_folder([*locations, *(python or ())]),
+        embedder=lambda: open_embedder(embedder, cache=True).embedder,
+        limit=limit,
+    )
+    if address is None:
+        asyncio.run(_over_stdio(gateway))
+        return
+    from toolsearch.serving.mcp_transports import http_app
+
+    host, port, token = address
+    app = http_app(gateway.server, token=token, hosts=allow_host or (), origins=allow_origin or ())
+    asyncio.run(_over_http(gateway, app, host, port))
+
+
+async def _over_stdio(gateway: Gateway) -> None:
+    from toolsearch.serving.mcp_transports import serve_stdio
+
+    async with gateway:
+        await _until_told(serve_stdio(gateway.server))
+
+
+async def _over_http(gateway: Gateway, app: Starlette, host: str, port: int) -> None:
+    import uvicorn
+
+    from toolsearch.serving.mcp_transports import PATH
+
+    shown = f"[{host}]" if ":" in host else host
+    server = uvicorn.Server(
+        uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5)
+    )
+    async with gateway:
+        say(f"{counted(len(gateway.servers.servers), 'MCP server')} behind http://{shown}:{port}{PATH}")
+        await server.serve()
+
+
+async def _until_told(work: Awaitable[None]) -> None:
+    """Awaits `work` until the process is told to end, so that what it has started ends with it."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    if os.name != "nt":
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not task.cancelled():
+            raise
+    finally:
+        if os.name != "nt":
+            loop.remove_signal_handler(signal.SIGTERM)

@@ -1,0 +1,1 @@
+"""Gateway: many tool sources behind one MCP server, whose clients search their tools."""
