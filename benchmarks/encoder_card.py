@@ -14,9 +14,15 @@ from toolsearch.tools import JsonObject
 from toolsearch.tuning.card import CARD
 
 ENCODER_RECORD = RESULTS / "encoder.json"
-"""What training wrote as ``tuning.json``, with the command."""
+"""What `benchmarks.average_encoders` wrote."""
 
 CARD_PATH = FOLDER / CARD
+
+COMMANDS = (
+    "python -m benchmarks.train_encoder -o final --steps 400",
+    "python -m benchmarks.left_out train --encoders folds",
+    "python -m benchmarks.average_encoders -o ENCODER final=3 folds/fold1 folds/fold2 folds/fold3",
+)
 
 UNSEEN = ("bench/bfcl", "bench/livemcpbench", "demo")
 """Sets of which nothing was trained on."""
@@ -53,7 +59,8 @@ def render_card(record: JsonObject, results: Mapping[str, JsonObject]) -> str:
 
 
 def _made(record: JsonObject) -> Iterator[str]:
-    settings, base, int8 = record["settings"], record["base"], record["int8"]
+    base, int8, runs = record["base"], record["int8"], record["runs"]
+    settings, shares = runs[0]["settings"], [run["weight"] for run in runs]
     yield f"# {record['embedder_id']}"
     yield ""
     yield from prose(
@@ -63,11 +70,14 @@ def _made(record: JsonObject) -> Iterator[str]:
     )
     yield "## How it was made"
     yield ""
-    yield f"    {record['command']}"
+    yield from (f"    {command}" for command in COMMANDS)
     yield ""
     yield from prose(
-        f"Seed {settings['seed']}; {record['steps']} steps of {settings['batch_pairs']} pairs in "
-        f"{record['seconds'] / 60:.0f} minutes on two cores without bfloat16 that other processes shared. "
+        f"Seed {settings['seed']}. One run of {runs[0]['steps']} steps of {settings['batch_pairs']} pairs, "
+        f"in {runs[0]['seconds'] / 60:.0f} minutes on two cores without bfloat16 that other processes "
+        f"shared, and {len(runs) - 1} of {runs[1]['steps']} that each left three sets out; their changes "
+        f"were averaged, weighed {' : '.join(f'{share:g}' for share in shares)}, and {record['keep']:.0%} "
+        "of the mean was kept. "
         f"Adapters of rank {settings['rank']} (alpha {settings['alpha']:g}) on all linear maps of "
         f"{settings['layers']} layers, AdamW at {settings['learning_rate']:g} with warm-up and cosine decay, "
         f"in-batch negatives and {settings['hard_negatives']} mined one a request, temperature "
@@ -83,7 +93,7 @@ def _made(record: JsonObject) -> Iterator[str]:
         "Trained on the dev queries of these sets, and on the tools' own texts of these catalogs, with so "
         "many pairs of each:"
     )
-    sources = record["sources"]
+    sources = runs[0]["sources"]
     for title, names in (("queries", QUERIED), ("catalogs", TOLD)):
         listed = ", ".join(f"{name} {_count(sources, name):,}" for name in names)
         yield from prose(f"- {title}: {listed}")

@@ -97,7 +97,7 @@ def measure(encoders: Path, data: Path) -> JsonObject:
     several = [gain for gain in found if gain.gold_per_query >= SEVERAL]
     settings = json.loads((encoders / "fold1" / "tuning.json").read_text(encoding="utf-8"))["settings"]
     return {
-        "title": "Sets that the encoder never saw",
+        "title": "Sets left out of training",
         "text": (
             "Each set by an encoder that was trained without its queries, and without those of two more: "
             f"{'; '.join(map(', '.join, FOLDS))} were left out together. Trained like the bundled encoder,"

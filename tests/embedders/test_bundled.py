@@ -124,7 +124,7 @@ def test_fewer_tokens_cut_earlier_and_change_the_id(embedder: BundledEmbedder) -
 
 def test_the_id_names_exactly_these_files_and_steps(embedder: BundledEmbedder) -> None:
     """A change of this value says that every index must be rebuilt."""
-    assert embedder.id == "toolsearch-minilm@827869c9"
+    assert embedder.id == "toolsearch-minilm@ddbbe74e"
     assert BundledEmbedder(threads=7).id == embedder.id
 
 
