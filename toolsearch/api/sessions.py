@@ -39,6 +39,8 @@ class ToolNamesBody(Asked):
 class ForgetBody(Asked):
     """Public names of tools; without them everything is forgotten."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"names": ["mail__send_email"]}, {}]})
+
     names: _Names | None = None
 
 
