@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -60,7 +60,7 @@ class OpenApiService:
         self._max_bytes = max_bytes
         self._world = world
         # A connection belongs to the event loop that opened it.
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Kept] = WeakKeyDictionary()
 
     async def call(
         self, tool: str, operation: Operation, inputs: Inputs, arguments: JsonObject
@@ -90,14 +90,14 @@ class OpenApiService:
         return to_tool_result(answer, shown, hide)
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        """Close the connections of the running event loop, which closes them itself where it ends."""
+        kept = self._clients.pop(asyncio.get_running_loop(), None)
+        if kept is not None:
+            await kept.until_the_end.aclose()
 
     @asynccontextmanager
     async def _answering(self, built: BuiltRequest, proof: Proof) -> AsyncIterator[httpx.Response]:
-        client = self._client()
+        client = await self._client()
         request: httpx.Request | None = _with_proof(client, built, proof, self._headers)
         for _ in range(MAX_REDIRECTS + 1):
             assert request is not None  # noqa: S101 - the loop ends where there is none
@@ -111,21 +111,41 @@ class OpenApiService:
         async with aclosing(response):
             yield response
 
-    def _client(self) -> httpx.AsyncClient:
+    async def _client(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
+        kept = self._clients.get(loop)
+        if kept is None:
             transport = GuardedTransport(
                 self._rules, instead=self._world.transport, resolve=self._world.resolve
             )
-            client = self._clients[loop] = httpx.AsyncClient(
+            client = httpx.AsyncClient(
                 transport=transport,
                 trust_env=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
                 # The call as a whole has an end of its own.
                 timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT_S),
             )
-        return client
+            kept = self._clients[loop] = _Kept(client, self._until_the_end(loop, client))
+            await anext(kept.until_the_end)
+        return kept.client
+
+    async def _until_the_end(
+        self, loop: asyncio.AbstractEventLoop, client: httpx.AsyncClient
+    ) -> AsyncGenerator[None, None]:
+        """Closes the client when it is closed itself, as an event loop at its end does with generators."""
+        try:
+            yield
+        finally:
+            self._clients.pop(loop, None)
+            await client.aclose()
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A client, and what closes it at the end of its event loop."""
+
+    client: httpx.AsyncClient
+    until_the_end: AsyncGenerator[None, None]
 
 
 def _with_proof(
