@@ -1,7 +1,9 @@
 """docs/cli.md says what is so."""
 
+import os
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,8 +42,30 @@ def test_what_an_example_prints_is_what_the_docs_show(
         assert _timeless(output) in _timeless(done.stdout), command
 
 
+def test_the_example_of_sources_and_calls_prints_what_the_docs_show(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the server of docs/mcp.md; times aside."""
+    pytest.importorskip("mcp", reason="needs the extra mcp")
+    page = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    (server,) = re.findall(r"write_text\(\'{3}\n(.*?)\'{3}\)", page, re.DOTALL)
+    (tmp_path / "notes.py").write_text(server, encoding="utf-8")
+    # What is called python there is the one that runs here.
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```text\n(toolsearch sources add.*?)```", TEXT, re.DOTALL)
+    shown = re.findall(r"^toolsearch (.+)\n((?:(?!toolsearch).*\n)+)", example, re.MULTILINE)
+    assert len(shown) == 5
+    for command, output in shown:
+        done = run(*shlex.split(command))
+        assert _timeless(done.out) == _timeless(output), command
+
+
 def _timeless(text: str) -> str:
-    return re.sub(r"[0-9.]+ s\b", "T s", text)
+    return re.sub(r"[0-9.]+ s\b|\b\d+\.\d(?=  )", "T s", text)
 
 
 def test_every_command_has_an_example() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from toolsearch.cli import (
+    calling,
     catalogs,
     chat,
     demo,
@@ -18,6 +19,7 @@ from toolsearch.cli import (
     mcp,
     search,
     serving,
+    sources,
     tokens,
     trust,
     tuning,
@@ -30,18 +32,19 @@ app = typer.Typer(
     epilog=EXIT_CODES,
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.add_typer(indexing.group, name="index")
 app.command("search", epilog=EXIT_CODES)(search.search)
+app.command("call", epilog=EXIT_CODES)(calling.call)
 app.command("chat", epilog=EXIT_CODES)(chat.chat)
 app.command("eval", epilog=EXIT_CODES)(evaluation.evaluate)
 app.command("lint", epilog=EXIT_CODES)(lint.lint)
 app.command("tune", epilog=EXIT_CODES)(tuning.tune)
 app.command("tokens", epilog=EXIT_CODES)(tokens.tokens)
 app.add_typer(catalogs.group, name="catalog")
+app.add_typer(sources.group, name="sources")
 app.add_typer(trust.group, name="trust")
 app.add_typer(mcp.group, name="mcp")
 app.add_typer(gateway.group, name="gateway")
@@ -52,7 +55,7 @@ app.command("demo", epilog=EXIT_CODES)(demo.demo)
 
 def main() -> None:
     """Run the command that the process was started with."""
-    app()
+    app(prog_name=app.info.name)
 
 
 def _print_version(wanted: bool) -> None:

@@ -15,6 +15,7 @@ from toolsearch.exceptions import (
     ChatModelError,
     EmbeddingError,
     TokenizerError,
+    ToolFailed,
     ToolIndexError,
     ToolSearchError,
 )
@@ -33,10 +34,10 @@ class ExitCode(IntEnum):
 EXIT_CODES = """\b
 Exit codes:
   0  done
-  1  done, and something is wrong: lint found errors, an index is not what was written
+  1  done, and something is wrong: lint found errors, an index is not what was written, a tool failed
   2  the command line, a catalog, a query file or a request cannot be used
   3  the index is missing, damaged, locked, or built by another embedder or release
-  4  a model, an embedder, a tokenizer, the disk or the network failed"""
+  4  a model, an embedder, a tokenizer, a tool's server, the disk or the network failed"""
 
 
 class Commands(TyperGroup):
@@ -83,7 +84,7 @@ def exit_code(error: ToolSearchError | OSError) -> ExitCode:
     """The code for an error that was raised on purpose, or that the system reported."""
     if isinstance(error, ToolIndexError):
         return ExitCode.NO_INDEX
-    if isinstance(error, ChatModelError | EmbeddingError | TokenizerError | OSError):
+    if isinstance(error, ChatModelError | EmbeddingError | TokenizerError | ToolFailed | OSError):
         return ExitCode.FAILED
     return ExitCode.BAD_INPUT
 

@@ -39,6 +39,20 @@ Source: TypeAlias = Annotated[
         "--source", metavar="NAME", help="Tool source of definitions that name none.", show_default=False
     ),
 ]
+DEFAULT_CONFIG = "mcp.json"
+"""In the folder that the command runs in."""
+
+ConfigFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-c",
+        "--config",
+        metavar="FILE",
+        help="A configuration of MCP servers and OpenAPI documents, or an OpenAPI document by path or URL; "
+        f"may be given several times.  [default: {DEFAULT_CONFIG}]",
+        show_default=False,
+    ),
+]
 IndexFolder: TypeAlias = Annotated[
     Path, typer.Option("-i", "--index", metavar="DIR", help="The index folder.", show_default=False)
 ]
