@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import left_out
+from benchmarks import left_out, train_encoder
 from benchmarks.left_out import COLUMNS, FOLDS, Gain, main
 from benchmarks.train_encoder import NEVER, QUERIED
 
@@ -31,7 +31,7 @@ def test_training_leaves_out_the_sets_of_each_fold_and_keeps_what_is_done(
         (folder / "encoder.json").write_text("{}")
         return 0
 
-    monkeypatch.setattr(left_out.train_encoder, "main", train)
+    monkeypatch.setattr(train_encoder, "main", train)
     assert main(["train", "--encoders", str(tmp_path), "--steps", "7"]) == 0
     assert [tuple(a[a.index("--leave-out") + 1 :]) for a in asked] == list(FOLDS)
     assert {a[a.index("--steps") + 1] for a in asked} == {"7"}

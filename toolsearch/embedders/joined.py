@@ -88,7 +88,7 @@ class JoinedEmbedder:
             (np.flatnonzero(for_second), self.second, slice(self.first.dim, None)),
         ):
             if len(chosen):
-                rows[chosen, columns] = embedder.embed_queries([texts[i] for i in chosen])
+                rows[chosen, columns] = embedder.embed_queries([texts[i] for i in chosen.tolist()])
         return rows
 
     def reads(self, text: str) -> float:

@@ -180,6 +180,7 @@ def _exported_model(path: Path, attention: str) -> Any:
     from transformers import BertConfig, BertModel
 
     weights, shape = read_weights(path)
+    facts: dict[str, Any] = {"attn_implementation": attention}
     config = BertConfig(
         vocab_size=len(weights["embeddings.word_embeddings.weight"]),
         max_position_embeddings=len(weights["embeddings.position_embeddings.weight"]),
@@ -189,7 +190,7 @@ def _exported_model(path: Path, attention: str) -> Any:
         num_attention_heads=shape.num_attention_heads,
         layer_norm_eps=shape.layer_norm_eps,
         intermediate_size=len(weights["encoder.layer.0.intermediate.dense.bias"]),
-        attn_implementation=attention,
+        **facts,
     )
     model: Any = BertModel(config, add_pooling_layer=False)
     model.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in weights.items()})
