@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -55,12 +56,32 @@ class Calls:
         server = call.server.name
         try:
             with self._clients.calling(server, request):
-                result = await call.ask(arguments, context, on_progress=request.session.report_progress)
+                progress = _Progress(request)
+                result = await call.ask(arguments, context, on_progress=progress)
+                await progress.told()
         except McpCallError as exc:
             if is_direct and isinstance(exc.__cause__, McpRequestError):
                 raise protocol_error(exc.__cause__) from exc
             return told(ToolResult.error(str(exc)))
         return passed_result(result, server, max_chars=call.server.config.settings.max_result_chars)
+
+
+class _Progress:
+    """Tells a client of progress: in its order, and before the result, after which nobody listens."""
+
+    def __init__(self, request: Request) -> None:
+        self._report = request.session.report_progress
+        # It is fair: who comes first is told first.
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        async with self._turn:
+            await self._report(progress, total, message)
+
+    async def told(self) -> None:
+        """Returns once the client was told of all that the server has told of."""
+        async with self._turn:
+            pass
 
 
 def inner(arguments: JsonObject) -> tuple[str, JsonObject]:

@@ -82,17 +82,19 @@ class Clients:
         self._known.move_to_end(key)
         return client
 
-    async def tell(self, what: str, client: Client | None = None) -> None:
-        """Tells all clients, or one, that the list of ``tools``, ``prompts`` or ``resources`` is another."""
+    async def tell(self, what: str, client: Client | None = None, request: Request | None = None) -> None:
+        """Tells all clients, or one, that the list of ``tools``, ``prompts`` or ``resources`` is another.
+
+        With the request that changed it, the client is told before it has the answer.
+        """
         notification, event = _CHANGES[what]
         if client is None or client.is_alone:
             await self.bus.publish(event)
-        for key, each in list(self._known.items()) if client is None else [("", client)]:
-            try:
-                await each.session.send_notification(notification)
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                _log.debug("a client is gone")
-                self._known.pop(key, None)
+        told = list(self._known.values()) if client is None else [client]
+        for each in told:
+            # Since 2026-07-28 clients are told where they listen, and nowhere else.
+            if each.session.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+                await _send(each.session, notification, request)
 
     async def tell_changed_tools(self, changed: set[str]) -> None:
         """Tells the clients that have found one of these tools that their tools are others now."""
@@ -121,14 +123,23 @@ class Clients:
         if not flights:
             for client in self._known.values():
                 if client.is_alone and _is_wanted(message.level, client.level):
-                    await client.session.send_notification(told)
+                    await _send(client.session, told)
             return
         if len({flight.client or flight for flight in flights}) > 1:
             _log.debug("what MCP server %r logs while several clients call it is not passed on", server)
             return
         flight = flights[-1]
         if _is_wanted(message.level, _level(flight)):
-            await flight.request.session.send_notification(told, flight.request.request_id)
+            await _send(flight.request.session, told, flight.request)
+
+
+async def _send(
+    session: ServerSession, notification: types.ServerNotification, request: Request | None = None
+) -> None:
+    try:
+        await session.send_notification(notification, None if request is None else request.request_id)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        _log.debug("a client that is gone was not told of anything")
 
 
 def client_id(request: Request) -> str:

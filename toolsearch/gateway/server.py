@@ -116,7 +116,7 @@ class GatewayServer(Server[str]):
         mode = self._mode_of(client)
         arguments = params.arguments or {}
         if mode != "all" and params.name == SEARCH_TOOL:
-            return await self._search(arguments, client if mode == "dynamic" else None)
+            return await self._search(arguments, client if mode == "dynamic" else None, request)
         if mode == "bridge":
             return await self._bridged(params.name, arguments, request)
         catalog = await self._behind.catalog()
@@ -129,14 +129,15 @@ class GatewayServer(Server[str]):
             return told(ToolResult.error(_NOT_FOUND.format(params.name[:200])))
         return await self._calls.run(tool, arguments, request, is_direct=True)
 
-    async def _search(self, arguments: JsonObject, client: Client | None) -> types.CallToolResult:
+    async def _search(
+        self, arguments: JsonObject, client: Client | None, request: Request
+    ) -> types.CallToolResult:
         result = await self._behind.find(arguments, BRIDGE if client is None else APPEND)
         if client is not None:
             new = [name for name in result.discovered if name not in client.found]
             if new:
                 client.found += new
-                # Before the answer, so that whoever reads that knows of it.
-                await self._clients.tell("tools", client)
+                await self._clients.tell("tools", client, request)
         return told(ToolResult(result.content, is_error=result.is_error))
 
     async def _bridged(self, name: str, arguments: JsonObject, request: Request) -> types.CallToolResult:

@@ -14,6 +14,7 @@ deaf: Go on after standard input has ended.
 child: Start a process that keeps standard output open.
 refuse: A method that is answered with an error.
 hold_first_list: The first listing is answered after the second.
+logging: It logs, and knows the level that it was set to.
 """
 
 import json
@@ -118,6 +119,11 @@ def complain(arguments: Any, request: Any) -> Any:
     return text("complained")
 
 
+def log(arguments: Any, request: Any) -> Any:
+    send({"method": "notifications/message", "params": arguments})
+    return text("logged")
+
+
 def meta(arguments: Any, request: Any) -> Any:
     return text(request["params"].get("_meta", {}))
 
@@ -134,6 +140,8 @@ DEEDS: dict[str, Deed] = {
     "surrogate": surrogate,
     "error": error,
     "complain": complain,
+    "log": log,
+    "level": lambda arguments, request: text(STATE.get("level", "")),
     "meta": meta,
     "cancelled": lambda arguments, request: text(CANCELLED),
     "pid": lambda arguments, request: text(str(os.getpid())),
@@ -165,9 +173,15 @@ def answer(request: Any) -> None:
     if method == "initialize":
         result = {
             "protocolVersion": request["params"]["protocolVersion"],
-            "capabilities": {"tools": {"listChanged": True}},
+            "capabilities": {
+                "tools": {"listChanged": True},
+                **({"logging": {}} if SCRIPT.get("logging") else {}),
+            },
             "serverInfo": {"name": "scripted", "version": "1"},
         }
+    elif method == "logging/setLevel" and SCRIPT.get("logging"):
+        STATE["level"] = request["params"]["level"]
+        result = {}
     elif method == "tools/list":
         STATE["lists"] += 1
         if SCRIPT.get("grow"):
