@@ -16,8 +16,7 @@ from tests.retrieval.support import OFFICE
 from toolsearch.api.keys import KeyScope, NewKey
 from toolsearch.embedders.base import Embedder
 from toolsearch.retrieval.building import build_index
-from toolsearch.server import ServerSettings, create_app
-from toolsearch.server.running import make_server
+from toolsearch.server import ServerSettings, create_app, serving
 from toolsearch.testing import HashingEmbedder
 from toolsearch.tools import Tool
 
@@ -53,26 +52,6 @@ class Served:
 
 
 @contextlib.contextmanager
-def running(app: FastAPI, settings: ServerSettings | None = None) -> Iterator[str]:
-    """The URL of `app`, served by uvicorn in a thread."""
-    started, told = threading.Event(), []
-
-    def start(url: str) -> None:
-        told.append(url)
-        started.set()
-
-    server = make_server(app, settings or ServerSettings(port=0), on_start=start)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    assert started.wait(30)
-    try:
-        yield told[0]
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-@contextlib.contextmanager
 def service(
     tools: tuple[Tool, ...] = OFFICE,
     *,
@@ -90,7 +69,7 @@ def service(
     chosen = ServerSettings(**{"port": 0, **settings})
     app = create_app(folder or index, chosen, embedder=embedder, tools=callable_tools)
     app.state.clients = []
-    with running(app, chosen) as url, httpx.Client(base_url=url, timeout=20) as http:
+    with serving(app, chosen) as url, httpx.Client(base_url=url, timeout=20) as http:
         try:
             if wait:
                 until(lambda: http.get("/readyz").status_code == 200)

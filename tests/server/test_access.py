@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.server.support import Served, service
-from toolsearch.api.keys import KeyScope
+from toolsearch.api.keys import KeyScope, NewKey
 from toolsearch.exceptions import ServerSettingsError
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app
@@ -72,15 +72,13 @@ def test_a_key_that_is_changed_in_any_place_is_none(served: Served) -> None:
 
 def test_keys_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """E175: every comparison is `hmac.compare_digest`, of bytes."""
-    from toolsearch.server import keys
-
     compared: list[tuple[bytes, bytes]] = []
 
     def compare(one: bytes, other: bytes) -> bool:
         compared.append((one, other))
         return one == other
 
-    monkeypatch.setattr(keys.hmac, "compare_digest", compare)
+    monkeypatch.setattr("toolsearch.server.keys.hmac.compare_digest", compare)
     with SqliteDatabase() as database:
         check = KeyCheck(database, api_key="own-key")
         assert check.caller(b"Bearer own-key") == Caller(key_id="environment")
@@ -362,8 +360,6 @@ def test_what_another_process_does_to_the_keys_counts_within_a_second() -> None:
     now = [0.0]
     with SqliteDatabase() as database:
         first, second = (KeyCheck(database, clock=lambda: now[0]) for _ in range(2))
-        from toolsearch.api.keys import NewKey
-
         made = first.add(NewKey(name="x", scopes=frozenset({KeyScope.ADMIN})), now=0)
         header = f"Bearer {made.secret}".encode()
         assert (second.is_stale, second.has_keys) == (False, False)

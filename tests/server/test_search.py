@@ -85,7 +85,8 @@ def test_a_query_without_words_is_a_problem(office: Served, query: str) -> None:
 
 def test_no_query_is_a_problem(office: Served) -> None:
     """E119."""
-    for body in ({"queries": None}, {"queries": []}, {}, {"queries": ["a"] * 17}):
+    bodies: list[Any] = [{"queries": None}, {"queries": []}, {}, {"queries": ["a"] * 17}]
+    for body in bodies:
         assert office.http.post("/v1/search", json=body).status_code == 422
 
 
@@ -175,7 +176,7 @@ def test_scores_are_numbers_whatever_the_encoder_answers(value: float) -> None:
         raise AssertionError(constant)
 
     with service(embedder=Broken()) as served:
-        body = {"queries": "send an email", "k": 3, "explain": True}
+        body: dict[str, Any] = {"queries": "send an email", "k": 3, "explain": True}
         response = served.http.post("/v1/search", json=body)
         found = json.loads(response.content, parse_constant=refuse)
         assert found["hits"]

@@ -117,7 +117,7 @@ class BatchQuery(Asked):
     @classmethod
     def of(cls, *searches: SearchQuery | str) -> Self:
         """A batch of these; a text stands for a search for it."""
-        return cls(searches=tuple(SearchQuery(queries=s) if isinstance(s, str) else s for s in searches))
+        return cls(searches=tuple(SearchQuery(queries=(s,)) if isinstance(s, str) else s for s in searches))
 
 
 class BatchItem(Answered):

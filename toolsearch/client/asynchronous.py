@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Collection, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -34,6 +35,7 @@ from toolsearch.tools import JsonObject
 T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8400"
+_ASK_AGAIN_S = 0.05
 
 
 class AsyncClient:
@@ -110,6 +112,23 @@ class AsyncClient:
         except ServiceError:
             return False
         return True
+
+    async def wait_until_ready(self, timeout_s: float = 60.0) -> None:
+        """Returns when the service can search.
+
+        Raises:
+            ServiceError: it cannot after `timeout_s`, and why.
+        """
+        ends = time.monotonic() + timeout_s
+        while True:
+            try:
+                await self.send(calls.ready())
+            except ServiceError:
+                if time.monotonic() >= ends:
+                    raise
+            else:
+                return
+            await asyncio.sleep(_ASK_AGAIN_S)
 
     async def all_tools(
         self, *, source: str | None = None, tag: str | None = None

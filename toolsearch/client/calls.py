@@ -65,12 +65,12 @@ class ApiCall(Generic[T]):
     def read(self, content: bytes) -> T:
         """The answer in the body of a response."""
         if self.answer is type(None):
-            return None  # type: ignore[return-value]
+            return None
         return TypeAdapter(self.answer).validate_json(content)
 
 
 def search(query: SearchQuery | str, options: Mapping[str, Any]) -> ApiCall[SearchAnswer]:
-    asked = SearchQuery(queries=query, **options) if isinstance(query, str) else query  # type: ignore[arg-type]
+    asked = SearchQuery(queries=(query,), **options) if isinstance(query, str) else query
     return _post("/v1/search", SearchAnswer, asked, changes=False)
 
 

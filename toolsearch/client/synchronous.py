@@ -34,6 +34,7 @@ from toolsearch.tools import JsonObject
 T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8400"
+_ASK_AGAIN_S = 0.05
 
 
 class Client:
@@ -114,6 +115,23 @@ class Client:
         except ServiceError:
             return False
         return True
+
+    def wait_until_ready(self, timeout_s: float = 60.0) -> None:
+        """Returns when the service can search.
+
+        Raises:
+            ServiceError: it cannot after `timeout_s`, and why.
+        """
+        ends = time.monotonic() + timeout_s
+        while True:
+            try:
+                self.send(calls.ready())
+            except ServiceError:
+                if time.monotonic() >= ends:
+                    raise
+            else:
+                return
+            time.sleep(_ASK_AGAIN_S)
 
     def all_tools(self, *, source: str | None = None, tag: str | None = None) -> Iterator[ToolEntry]:
         """All tools in the order of their names, page by page."""

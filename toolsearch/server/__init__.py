@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolsearch.server.app import create_app
+    from toolsearch.server.running import serving
     from toolsearch.server.settings import ServerSettings
 
-__all__ = ["ServerSettings", "create_app"]
+__all__ = ["ServerSettings", "create_app", "serving"]
 
-_MODULES = {"ServerSettings": "settings", "create_app": "app"}
+_MODULES = {"ServerSettings": "settings", "create_app": "app", "serving": "running"}
 
 
 def __getattr__(name: str) -> Any:

@@ -65,6 +65,7 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     (ToolIndexError, 503, "index", "Index cannot be used"),
     (EmbeddingError, 503, "embedder", "Embedder failed"),
     (StoreError, 503, "store", "Store cannot be used"),
+    (ToolSearchError, 500, "internal", "Internal error"),
 )
 
 _NEUTRAL = frozenset({"index", "index-locked", "embedder", "store"})
@@ -109,9 +110,7 @@ def log_failure(error: Exception, *, request_id: str) -> None:
 
 
 def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
-    status, kind, title = next(
-        (found for each, *found in _STATUSES if isinstance(error, each)), (500, "internal", "Internal error")
-    )
+    _, status, kind, title = next(known for known in _STATUSES if isinstance(error, known[0]))
     headers: dict[str, str] = {}
     facts: dict[str, Any] = {}
     if isinstance(error, AccessDeniedError):

@@ -1,10 +1,13 @@
-"""Runs the service until it is told to stop."""
+"""Runs the service: as a process of its own, or in a thread of another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from toolsearch.exceptions import ServerSettingsError
 from toolsearch.server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -47,6 +50,45 @@ def make_server(
         timeout_graceful_shutdown=settings.shutdown_s,
     )
     return Server(config)
+
+
+@contextmanager
+def serving(app: FastAPI, settings: ServerSettings | None = None) -> Iterator[str]:
+    """The URL of `app`, which a thread serves within; by default at a free port of this machine.
+
+    It lives at once, and is ready when its index is loaded: `Client.wait_until_ready`.
+
+    Raises:
+        ServerSettingsError: it cannot listen there.
+    """
+    told: list[str] = []
+    started = threading.Event()
+
+    def tell(url: str) -> None:
+        told.append(url)
+        started.set()
+
+    server = make_server(app, settings or ServerSettings(port=0), on_start=tell)
+
+    def run() -> None:
+        try:
+            server.run()
+        except SystemExit:
+            # How uvicorn ends where it cannot listen; it has said why.
+            return
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=run, name="toolsearch-server")
+    thread.start()
+    started.wait()
+    try:
+        if not told:
+            raise ServerSettingsError("The service cannot listen there; its log says why.")
+        yield told[0]
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def _url(server: uvicorn.Server, settings: ServerSettings) -> str:

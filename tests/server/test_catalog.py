@@ -1,0 +1,211 @@
+"""Tools that are listed, put, changed and taken away, one by one or many at once."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra server")
+
+from tests.retrieval.support import OFFICE
+from tests.server.support import OFFICE_NAMES, Served, service
+from toolsearch.index.tool_index import ToolIndex
+from toolsearch.server.routers import tools as tools_router
+from toolsearch.testing import HashingEmbedder
+
+PING = {"name": "ping", "server": "net", "description": "Ping a host."}
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with service() as served:
+        yield served
+
+
+def test_pages_lead_to_every_tool_once_though_tools_come_and_go(served: Served) -> None:
+    seen, cursor = [], None
+    while True:
+        page = served.http.get(
+            "/v1/tools", params={"limit": 2, **({"cursor": cursor} if cursor else {})}
+        ).json()
+        seen += [tool["name"] for tool in page["tools"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+        # What is before the cursor moves nothing behind it.
+        served.http.put("/v1/tools/aaa", json={"name": "aaa"})
+    assert seen == OFFICE_NAMES
+
+
+def test_tools_are_listed_by_source_and_tag(served: Served) -> None:
+    def names(**query: str) -> list[str]:
+        return [tool["name"] for tool in served.http.get("/v1/tools", params=query).json()["tools"]]
+
+    assert names(source="mail") == ["mail__search_mail", "mail__send_email"]
+    assert names(source="mail", tag="mail") == ["mail__send_email"]
+    assert names(source="none") == names(tag="none") == []
+
+
+def test_a_tool_is_put_once_where_that_is_asked_for(served: Served) -> None:
+    only_new = {"If-None-Match": "*"}
+    assert served.http.put("/v1/tools/net__ping", json=PING, headers=only_new).status_code == 201
+    assert served.http.put("/v1/tools/net__ping", json=PING, headers=only_new).status_code == 412
+    assert served.http.put("/v1/tools/net__ping", json=PING).status_code == 200
+    gone = {"If-Match": '"0123"'}
+    assert (
+        served.http.put("/v1/tools/net__pong", json={**PING, "name": "pong"}, headers=gone).status_code == 412
+    )
+
+
+def test_a_tool_has_a_version(served: Served) -> None:
+    first = served.http.get("/v1/tools/web__search")
+    known = {"If-None-Match": f'W/{first.headers["etag"]}, "other"'}
+    unchanged = served.http.get("/v1/tools/web__search", headers=known)
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    assert unchanged.headers["etag"] == first.headers["etag"]
+    served.http.patch("/v1/tools/web__search", json={"title": "Search"})
+    changed = served.http.get("/v1/tools/web__search", headers=known)
+    assert (changed.status_code, changed.json()["definition"]["title"]) == (200, "Search")
+
+
+def test_a_patch_takes_away_what_it_says_is_null(served: Served) -> None:
+    served.http.patch("/v1/tools/web__search", json={"title": "Search", "meta": {"a": {"b": 1, "c": 2}}})
+    patched = served.http.patch(
+        "/v1/tools/web__search", json={"title": None, "meta": {"a": {"b": None}}}
+    ).json()
+    assert "title" not in patched["definition"]
+    assert patched["definition"]["meta"] == {"a": {"c": 2}}
+    renamed = served.http.patch("/v1/tools/web__search", json={"name": "other"})
+    assert (renamed.status_code, renamed.json()["type"]) == (422, "urn:toolsearch:problem:definition")
+
+
+def test_an_upload_tells_how_far_it_is_and_what_was_wrong(served: Served) -> None:
+    lines = [
+        json.dumps(PING),
+        "not json",
+        json.dumps({"name": "", "description": "x"}),
+        json.dumps(PING | {"name": "pong"}),
+    ]
+    with served.http.stream(
+        "POST",
+        "/v1/tools/bulk",
+        content="\n".join(lines),
+        headers={"Content-Type": tools_router.LINES_TYPE, "Accept": tools_router.LINES_TYPE},
+    ) as response:
+        told = [json.loads(line) for line in response.iter_lines()]
+    assert told[0]["stage"] == "read"
+    assert {"stage": "embed", "done": 2, "total": 2}.items() <= told[1].items()
+    report = told[-1]["report"]
+    assert (told[-1]["stage"], report["added"], report["unchanged"]) == ("done", 2, 0)
+    assert [issue["line"] for issue in report["issues"]] == [2, 3]
+    assert served.http.post("/v1/tools/bulk", content="\n".join(lines)).json()["unchanged"] == 2
+
+
+def test_an_upload_that_fails_says_so_in_its_last_line(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("disk full at /secret/path")
+
+    monkeypatch.setattr(served.app.state.service.catalog, "change", fail)
+    response = served.http.post("/v1/tools/bulk", json=[PING], headers={"Accept": tools_router.LINES_TYPE})
+    last = json.loads(response.text.splitlines()[-1])
+    assert (last["stage"], last["problem"]["status"]) == ("failed", 500)
+    assert "/secret" not in response.text
+
+
+def test_hostile_definitions_are_taken_or_told(served: Served) -> None:
+    """E164."""
+    deep = '{"type": "object", "properties": {"x": ' * 500 + "{}" + "}}" * 500
+    properties: dict[str, Any] = {f"p{i}": {} for i in range(2000)}
+    hostile = [
+        json.dumps({"name": "long", "description": "word " * 200_000}),
+        json.dumps({"name": "wide", "input_schema": {"type": "object", "properties": properties}}),
+        f'{{"name": "deep", "input_schema": {deep}}}',
+        '{"name": "tool_search"}',
+        '{"name": 7}',
+        '["no", "tool"]',
+    ]
+    for definition in hostile:
+        response = served.http.post("/v1/tools/bulk", content=definition)
+        assert response.status_code in {200, 422}
+    assert served.http.get("/readyz").status_code == 200
+
+
+def test_changes_are_there_after_a_restart(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    with service(folder=folder) as served:
+        assert served.http.put("/v1/tools/net__ping", json=PING).status_code == 201
+        assert served.http.delete("/v1/tools/web__search").status_code == 204
+        names = [tool["name"] for tool in served.http.get("/v1/tools").json()["tools"]]
+    loaded = ToolIndex.load(folder, HashingEmbedder())
+    assert list(loaded.columns.names) == names == sorted({*OFFICE_NAMES, "net__ping"} - {"web__search"})
+    assert loaded.calibration is not None
+
+
+def test_an_index_that_was_changed_on_disk_can_be_read_again(tmp_path: Path) -> None:
+    from toolsearch.retrieval.building import build_index
+
+    folder = tmp_path / "index"
+    with service(folder=folder) as served:
+        build_index(OFFICE[:2], HashingEmbedder()).save(folder)
+        assert served.http.get("/v1/tools").json()["total"] == len(OFFICE)
+        reloaded = served.http.post("/v1/catalogs/default/reload").json()
+        assert reloaded["tools"] == served.http.get("/v1/tools").json()["total"] == 2
+        assert served.http.get("/v1/sessions/s/receipt").json()["catalog_tools"] == 2
+
+
+def test_the_last_tool_can_go_and_another_come(served: Served) -> None:
+    assert served.http.put("/v1/catalogs/default/tools", json=[]).json()["removed"] == len(OFFICE)
+    assert served.http.post("/v1/search", json={"queries": "mail"}).json()["hits"] == []
+    assert served.http.put("/v1/tools/net__ping", json=PING).status_code == 201
+    found = served.http.post("/v1/search", json={"queries": "ping"}).json()
+    assert [hit["name"] for hit in found["hits"]] == ["net__ping"]
+
+
+def test_searches_have_an_answer_while_the_catalog_changes(served: Served) -> None:
+    stop, statuses, problems = threading.Event(), set(), []
+
+    def search() -> None:
+        with httpx.Client(base_url=served.url, timeout=20) as http:
+            while not stop.is_set():
+                response = http.post("/v1/search", json={"queries": "send_email", "k": 1})
+                statuses.add(response.status_code)
+                if response.json()["hits"][0]["name"] != "mail__send_email":
+                    problems.append(response.text)
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for n in range(15):
+        assert (
+            served.http.put(f"/v1/tools/net__ping{n}", json={**PING, "name": f"ping{n}"}).status_code == 201
+        )
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert (statuses, problems) == ({200}, [])
+    assert served.http.get("/v1/tools").json()["total"] == len(OFFICE) + 15
+
+
+def test_writers_at_once_lose_nothing(served: Served) -> None:
+    def put(n: int) -> None:
+        with httpx.Client(base_url=served.url, timeout=20) as http:
+            assert http.put(f"/v1/tools/net__p{n}", json={**PING, "name": f"p{n}"}).status_code == 201
+            tags = {"tags": [f"t{n}"]} if n % 2 else {"title": f"t{n}"}
+            assert http.patch("/v1/tools/web__search", json=tags).status_code == 200
+
+    threads = [threading.Thread(target=put, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert served.http.get("/v1/tools", params={"source": "net"}).json()["total"] == 6
+    merged = served.http.get("/v1/tools/web__search").json()["definition"]
+    # Patches of different parts are both there, whichever came first.
+    assert "title" in merged
+    assert "tags" in merged
