@@ -126,6 +126,7 @@ def test_ci_runs_the_commands_that_the_pages_print() -> None:
     assert "python" not in script
     for page, marker, what in [
         ("README.md", "test command", "python -m tests"),
+        ("CONTRIBUTING.md", "real servers", "pytest tests/real_servers"),
         ("CONTRIBUTING.md", "real model", "pytest tests/examples/test_offline_model.py"),
     ]:
         text = (ROOT / page).read_text(encoding="utf-8")

@@ -8,22 +8,20 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.real_servers.installed import ADVICE, OPENAPI_DOCUMENT
 from tests.sources.openapi.documents import Recorder
 from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.messages import ToolResult
 from toolsearch.sources.openapi import OpenApiSource
 
 VARIABLE = "TOOLSEARCH_OPENAPI_DOCUMENT"
-INSTALLED = Path(__file__).parents[3] / "node_modules/@octokit/openapi/generated/api.github.com.json"
 
 
 @pytest.fixture(scope="module")
 def path() -> Path:
-    found = Path(os.environ.get(VARIABLE) or INSTALLED)
+    found = Path(os.environ.get(VARIABLE) or OPENAPI_DOCUMENT)
     if not found.is_file():
-        pytest.skip(
-            f"no large document: set {VARIABLE} to the path of one, or run npm install @octokit/openapi here"
-        )
+        pytest.skip(f"no large document: set {VARIABLE} to the path of one, or {ADVICE}")
     return found
 
 
