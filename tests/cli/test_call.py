@@ -157,6 +157,5 @@ def test_a_shell_completes_sources_and_the_beginnings_of_tools(config: Path) -> 
 def test_a_shell_gets_what_it_may_offer(config: Path) -> None:
     """From the process that its completion script starts."""
     words = f"toolsearch call --config {config} zo"
-    asked = {"_TOOLSEARCH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
-    done = toolsearch(**asked)
+    done = toolsearch(_TOOLSEARCH_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD="4")
     assert (done.returncode, done.stdout.split()) == (0, ["zoo__"])

@@ -12,7 +12,7 @@ pytest.importorskip("mcp", reason="needs the extra mcp")
 from tests.real_servers.installed import of_npm
 from tests.real_servers.running import free_port, running
 from tests.sources.mcp.support import call, servers, text_of
-from toolsearch import McpServers
+from toolsearch import McpServers, ToolContext
 from toolsearch.messages import ImagePart
 
 
@@ -40,7 +40,7 @@ def test_calls_at_once_have_each_their_own_answer(source: McpServers) -> None:
     async def echo(number: int) -> str:
         tool = source.catalog["everything__echo"].call
         assert tool is not None
-        return text_of(await tool({"message": str(number)}))
+        return text_of(await tool({"message": str(number)}, ToolContext()))
 
     async def many() -> list[str]:
         return await asyncio.gather(*(echo(number) for number in range(40)))

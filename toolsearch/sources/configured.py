@@ -35,7 +35,7 @@ class SourcesConfig:
     @property
     def names(self) -> tuple[str, ...]:
         """Of all sources, servers first."""
-        return tuple(source.name for source in (*self.servers, *self.documents))
+        return (*(server.name for server in self.servers), *(document.name for document in self.documents))
 
     def only(self, names: Iterable[str]) -> SourcesConfig:
         """These sources alone."""
@@ -67,14 +67,13 @@ def read_sources(*paths: Path | str) -> SourcesConfig:
             documents += read_openapi_configs(data, folder=Path(path).parent)
         except CatalogFileError as exc:
             raise CatalogFileError(f"{path}: {exc.path}", exc.reason) from exc.__cause__
-    seen: set[str] = set()
-    for source in (*servers, *documents):
-        if source.name in seen:
+    config = SourcesConfig(tuple(servers), tuple(documents))
+    for place, name in enumerate(config.names):
+        if name in config.names[:place]:
             raise McpConfigError(
-                "there are two sources of this name. Rename one.", server=source.name, path=paths[-1]
+                "there are two sources of this name. Rename one.", server=name, path=paths[-1]
             )
-        seen.add(source.name)
-    return SourcesConfig(tuple(servers), tuple(documents))
+    return config
 
 
 def read_config(path: Path | str) -> Mapping[str, Any]:

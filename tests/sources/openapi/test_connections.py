@@ -17,6 +17,7 @@ from tests.sources.mcp.support import served
 from tests.sources.openapi.documents import text_of
 from toolsearch.messages import ToolResult
 from toolsearch.sources.openapi import OpenApiSource
+from toolsearch.tools import ToolContext
 
 app = FastAPI(title="Ports")
 
@@ -37,7 +38,7 @@ def source() -> Iterator[OpenApiSource]:
 async def several(source: OpenApiSource) -> set[str]:
     tool = source.list_tools()[0]
     assert tool.call is not None
-    results = [await tool.call({}) for _ in range(3)]
+    results = [await tool.call({}, ToolContext()) for _ in range(3)]
     assert all(isinstance(result, ToolResult) for result in results)
     return {text_of(result) for result in results}
 
