@@ -155,6 +155,5 @@ def test_a_failed_write_leaves_the_old_file(path: Path, monkeypatch: pytest.Monk
 def test_a_guard_decides_on_what_a_server_lists(path: Path) -> None:
     """(E161) As `McpServers` asks it."""
     guard = TrustGuard(path)
-    first = {SEND.raw_name: SEND}
-    assert guard("mail", {}, first) == (SEND,)
-    assert guard("mail", first, {SEND.raw_name: CHANGED}) == ()
+    assert guard("mail", (), (SEND,)) == (SEND,)
+    assert guard("mail", (SEND,), (CHANGED,)) == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolsearch.sources.base import ToolSource
@@ -59,14 +59,14 @@ class TrustGuard:
                 )
         return done
 
-    def __call__(self, source: str, before: Mapping[str, Tool], now: Mapping[str, Tool]) -> tuple[Tool, ...]:
+    def __call__(self, source: str, before: Sequence[Tool], now: Sequence[Tool]) -> tuple[Tool, ...]:
         """The tools that may be used, of those that a server lists `now`: what `McpServers` takes as `admit`.
 
         Raises:
             TrustError, OSError: as `admit`.
         """
         del before
-        return self.admit(source, tuple(now.values())).admitted
+        return self.admit(source, now).admitted
 
     def guarded(self, source: ToolSource) -> GuardedSource:
         """`source` with only the tools that may be used."""

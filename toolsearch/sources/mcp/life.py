@@ -254,11 +254,11 @@ class ServerLife:
             return
         try:
             records = await list_all(connection, page_timeout_s=self.config.settings.connect_timeout_s)
+            self.listing = await self._on_listed(records)
         except McpError as exc:
             self.error = exc
             _log.warning("the tools of MCP server %r cannot be listed: %s", self.name, exc)
             return
-        self.listing = await self._on_listed(records)
         self.error = None
         if self._idle_timer is None:
             # Listing again is no use that keeps it from being idle.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolsearch.exceptions import DefinitionError, McpLostError, McpProtocolError
@@ -27,7 +27,8 @@ class Listing:
     """What a server lists.
 
     Attributes:
-        tools: Those that can be used and are let through, in the server's order, without a `call`.
+        tools: Those that can be used and are let through, in the server's order, without a `call`. Of one raw
+            name there may be several, until `without_namesakes`.
         issues: What was wrong with others, or changed.
         records: All of them, as the server wrote them.
         n_filtered: How many are not let through.
@@ -81,10 +82,11 @@ def read_listing(
 ) -> Listing:
     """The tools in the records of a server; one that cannot be used leaves the others as they are.
 
+    Of tools of one raw name all are among them, as `admit` may know which one is meant.
     `also` is asked beside the filters of the configuration, before anything is named or indexed.
     """
     place = f"MCP server {config.name!r}"
-    tools: dict[str, Tool] = {}
+    tools: list[Tool] = []
     issues: list[LoadIssue] = []
     n_filtered = 0
     for entry in read_entries([_own_words(record) for record in records], source=config.name, form="mcp"):
@@ -92,17 +94,26 @@ def read_listing(
         if isinstance(tool, DefinitionError):
             issues.append(LoadIssue(place, None, tool.tool, "error", tool.reason))
             continue
-        if tool.raw_name in tools:
-            issues.append(
-                LoadIssue(place, None, tool.raw_name, "duplicate", "listed twice; the first one is kept.")
-            )
-            continue
         if not (permits(config.settings, tool) and also(tool)):
             n_filtered += 1
             continue
         issues += (LoadIssue(place, None, tool.raw_name, "mended", message) for message in entry.mended)
-        tools[tool.raw_name] = tool
-    return Listing(tuple(tools.values()), tuple(issues), tuple(records), n_filtered)
+        tools.append(tool)
+    return Listing(tuple(tools), tuple(issues), tuple(records), n_filtered)
+
+
+def without_namesakes(listing: Listing, config: McpServerConfig) -> Listing:
+    """The listing with the first tool of each raw name, as a call cannot say which one it means."""
+    tools: dict[str, Tool] = {}
+    issues = list(listing.issues)
+    for tool in listing.tools:
+        if tool.raw_name in tools:
+            place = f"MCP server {config.name!r}"
+            said = "listed twice; the first one is kept."
+            issues.append(LoadIssue(place, None, tool.raw_name, "duplicate", said))
+        else:
+            tools[tool.raw_name] = tool
+    return replace(listing, tools=tuple(tools.values()), issues=tuple(issues))
 
 
 def _own_words(record: Any) -> Any:

@@ -17,7 +17,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from toolsearch.catalog import Catalog
-from toolsearch.exceptions import McpConfigError
+from toolsearch.exceptions import McpConfigError, McpError, ToolSearchError
 from toolsearch.functions.running import in_thread
 from toolsearch.given import Tools
 from toolsearch.sources.files import LoadIssue
@@ -25,7 +25,7 @@ from toolsearch.sources.mcp.child_log import ChildLog
 from toolsearch.sources.mcp.config import McpServerConfig, read_mcp_config
 from toolsearch.sources.mcp.host import LoopThread
 from toolsearch.sources.mcp.life import ServerLife
-from toolsearch.sources.mcp.listing import Listing, read_listing
+from toolsearch.sources.mcp.listing import Listing, read_listing, without_namesakes
 from toolsearch.sources.mcp.quiet import THREAD, keep_quiet
 from toolsearch.sources.mcp.saved import SavedDefinitions
 from toolsearch.sources.mcp.server import McpCall, McpServer, McpStatus
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     import httpx2
     import mcp_types as types
 
-Admit = Callable[[str, Mapping[str, Tool], Mapping[str, Tool]], Iterable[Tool]]
-"""Given a server, its tools by raw name as they were and as it lists them now: those that are let in."""
+Admit = Callable[[str, Sequence[Tool], Sequence[Tool]], Iterable[Tool]]
+"""Given a server, its tools as they were and all that it lists now, be they of one raw name: those that are
+let in. It is called in a thread."""
 
 _log = logging.getLogger(__name__)
 
@@ -225,29 +226,36 @@ class McpServers:
     async def _opened(self, wait_s: float) -> None:
         if not self._is_started:
             self._is_started = True
-            self._recall()
+            await self._recall()
             # It takes a second or more, and would hold up whatever else runs in the loop.
             await asyncio.to_thread(import_module, "toolsearch.sources.mcp.connection")
             self._starting = {asyncio.create_task(life.start()) for life in self._lives.values()}
         if self._starting:
             await asyncio.wait(self._starting, timeout=None if wait_s == math.inf else wait_s)
 
-    def _recall(self) -> None:
+    async def _recall(self) -> None:
         """Takes the definitions of lazy servers from where they were saved."""
         if self._saved is None:
             return
         for name, life in self._lives.items():
             records = self._saved.load(life.config) if life.config.settings.lazy else None
             if records is not None:
-                life.listing = self._admitted(name, read_listing(records, life.config, self._permits))
+                try:
+                    life.listing = await self._admitted(name, records)
+                except McpError as exc:
+                    life.error = exc
         self._put_together()
 
     async def _listed(self, name: str, records: list[Any]) -> Listing:
         life = self._lives[name]
-        listing = self._admitted(
-            name, await asyncio.to_thread(read_listing, records, life.config, self._permits)
-        )
         before = life.listing
+        try:
+            listing = await self._admitted(name, records)
+        except McpError:
+            # What was let in before may not be what the server does now.
+            life.listing = None
+            self._put_together()
+            raise
         life.listing = listing
         self._put_together()
         if self._saved is not None and (before is None or before.records != listing.records):
@@ -257,13 +265,23 @@ class McpServers:
                 _log.warning("the definitions of MCP server %r cannot be saved: %s", name, exc)
         return listing
 
-    def _admitted(self, name: str, listing: Listing) -> Listing:
-        if self._admit is None:
-            return listing
-        before = self._lives[name].listing
-        older = {} if before is None else {tool.raw_name: tool for tool in before.tools}
-        newer = {tool.raw_name: tool for tool in listing.tools}
-        return replace(listing, tools=tuple(self._admit(name, older, newer)))
+    async def _admitted(self, name: str, records: list[Any]) -> Listing:
+        """What a server lists and may be used.
+
+        Raises:
+            McpError: that cannot be decided, so nothing of it may.
+        """
+        life = self._lives[name]
+        before = life.listing
+        listing = await asyncio.to_thread(read_listing, records, life.config, self._permits)
+        if self._admit is not None:
+            older = () if before is None else before.tools
+            try:
+                admitted = await asyncio.to_thread(self._admit, name, older, listing.tools)
+            except (ToolSearchError, OSError) as exc:
+                raise McpError(name, f"is left out, as its tools cannot be admitted: {exc}") from exc
+            listing = replace(listing, tools=tuple(admitted))
+        return without_namesakes(listing, life.config)
 
     def _permits(self, tool: Tool) -> bool:
         return self._filter is None or self._filter(tool)
