@@ -117,12 +117,12 @@ class Gateway:
     async def __aenter__(self) -> Self:
         for issue in self._sources.issues:
             _log.warning("%s", issue)
+        self._fixed = self._sources.fixed_tools
         if self._guard is not None:
             # A trust file that cannot be used is told before anything is served.
-            reviews = await asyncio.to_thread(admit_all, self._guard, self._sources.fixed_tools)
+            await asyncio.to_thread(self._guard.file.load)
+            reviews = await asyncio.to_thread(admit_all, self._guard, self._fixed)
             self._fixed = tuple(tool for review in reviews for tool in review.admitted)
-        else:
-            self._fixed = self._sources.fixed_tools
         loop = asyncio.get_running_loop()
 
         def changed(catalog: Catalog) -> None:
