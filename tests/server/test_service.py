@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import queue
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ from tests.server.support import Served, service, until
 from toolsearch.embedders.base import Vectors
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app, serving
+from toolsearch.server.running import make_server
 from toolsearch.testing import HashingEmbedder
 
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
@@ -160,3 +163,64 @@ def test_metrics_count_requests_by_the_template_of_their_path(served: Served) ->
     assert "made-up-path" not in text
     assert "nothing_of_this_name" not in text
     assert text.endswith("\n")
+
+
+def test_what_runs_is_finished_when_the_service_stops() -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    class Slow(HashingEmbedder):
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
+            if "slow query" in texts:
+                entered.set()
+                assert release.wait(20)
+            return super().embed_queries(texts)
+
+    embedder, urls = Slow(), queue.Queue[str]()
+    server = make_server(
+        create_app(build_index(OFFICE, embedder), ServerSettings(port=0), embedder=embedder),
+        ServerSettings(port=0),
+        on_start=urls.put,
+    )
+    running = threading.Thread(target=server.run)
+    running.start()
+    with httpx.Client(base_url=urls.get(timeout=30), timeout=20) as http:
+        until(lambda: http.get("/readyz").status_code == 200)
+        statuses: list[int] = []
+
+        def search() -> None:
+            statuses.append(http.post("/v1/search", json={"queries": "slow query"}).status_code)
+
+        asking = threading.Thread(target=search)
+        asking.start()
+        assert entered.wait(20)
+        server.should_exit = True
+        until(lambda: not server.servers[0].is_serving())
+        assert statuses == []
+        release.set()
+        asking.join()
+        running.join()
+        assert statuses == [200]
+
+
+def test_a_busy_service_is_ready(served: Served) -> None:
+    work = served.app.state.service.work
+    taken = work._most - work.taken
+    work._taken += taken
+    try:
+        assert served.http.post("/v1/search", json={"queries": "mail"}).status_code == 429
+        assert served.http.get("/readyz").status_code == 200
+    finally:
+        work._taken -= taken
+
+
+def test_a_database_that_fails_is_told_without_its_path(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("unable to open /secret/path")
+
+    monkeypatch.setattr(served.app.state.service.records, "add_feedback", fail)
+    body = {"tool": "web__search", "outcome": "called"}
+    response = served.http.post("/v1/feedback", json=body)
+    assert (response.status_code, response.json()["type"]) == (503, "urn:toolsearch:problem:store")
+    assert "/secret" not in response.text

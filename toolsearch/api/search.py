@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from toolsearch.api.base import Answered, Asked, Form, Name, Text
 from toolsearch.api.problem import Problem
@@ -13,6 +13,7 @@ from toolsearch.api.problem import Problem
 MAX_QUERIES = 16
 MAX_K = 1000
 MAX_BATCH = 64
+MAX_BATCH_QUERIES = 256
 MAX_NAMES = 1000
 MAX_QUERY_CHARACTERS = 100_000
 
@@ -104,7 +105,7 @@ class SearchAnswer(Answered):
 
 
 class BatchQuery(Asked):
-    """Up to 64 searches, which are answered each for itself and embedded together."""
+    """Up to 64 searches of 256 queries in all, which are answered each for itself and embedded together."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -113,6 +114,13 @@ class BatchQuery(Asked):
     )
 
     searches: Annotated[tuple[SearchQuery, ...], Field(min_length=1, max_length=MAX_BATCH)]
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        n_queries = sum(len(search.queries) for search in self.searches)
+        if n_queries > MAX_BATCH_QUERIES:
+            raise ValueError(f"it has {n_queries} queries; at most {MAX_BATCH_QUERIES} fit")
+        return self
 
     @classmethod
     def of(cls, *searches: SearchQuery | str) -> Self:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from toolsearch.api.tools import UploadIssue, UploadReport
+from toolsearch.catalog import tool_digest
 from toolsearch.embedders.base import Embedder, Progress
 from toolsearch.exceptions import DefinitionError
 from toolsearch.formats import read_tools
@@ -76,7 +77,8 @@ def changed(
     given = {tool.name: tool for tool in tools}
     gone = [name for name in doomed(index) if name not in given]
     newer = index.without(*gone) if gone else index
-    return newer.with_tools(given, embedder, replace=True, progress=progress) if given else newer
+    new = {name: tool for name, tool in given.items() if not _holds(index, tool)}
+    return newer.with_tools(new, embedder, replace=True, progress=progress) if new else newer
 
 
 def change(
@@ -100,6 +102,12 @@ def report(upload: Upload, older: ToolIndex, newer: ToolIndex, fingerprint: str)
         issues=upload.issues,
         fingerprint=fingerprint,
     )
+
+
+def _holds(index: ToolIndex, tool: Tool) -> bool:
+    """Whether `index` has the tool as it is."""
+    digest = _digest(index, tool.name)
+    return digest is not None and digest.hex() == tool_digest(tool)
 
 
 def _digest(index: ToolIndex, name: str) -> bytes | None:

@@ -21,6 +21,9 @@ from toolsearch.session.database import connected, make_tables, transaction, wri
 IN_MEMORY = ":memory:"
 
 _ANSWERS_KEPT_S = 24 * 3600.0
+_CLAIM_S = 600.0
+"""After it whoever began a write is taken to be dead."""
+
 _COUNTS = ("searches", "nothing_fits", "returned_tokens", "spared_tokens", "calls")
 _TABLES = {
     "api_keys": "(id TEXT PRIMARY KEY, digest BLOB NOT NULL, entry TEXT NOT NULL, created_at REAL NOT NULL) "
@@ -137,7 +140,10 @@ class SqliteDatabase:
     def begin_write(self, tenant: str, key: str, fingerprint: str) -> KeptAnswer | None:
         now = self._clock()
         with self._writing() as cursor:
-            cursor.execute("DELETE FROM answers WHERE at < ?", (now - _ANSWERS_KEPT_S,))
+            cursor.execute(
+                "DELETE FROM answers WHERE at < ? OR (status = 0 AND at < ?)",
+                (now - _ANSWERS_KEPT_S, now - _CLAIM_S),
+            )
             found = cursor.execute(
                 "SELECT fingerprint, status, content_type, etag, body FROM answers "
                 "WHERE tenant = ? AND key = ?",

@@ -64,8 +64,12 @@ class Edge:
         self._checks_host = settings.is_loopback or bool(settings.allow_host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            # There is nothing here for websockets, and no check of who opens them.
+            await send({"type": "websocket.close", "code": 1008})
             return
         started, request_id = time.perf_counter(), uuid4().hex[:16]
         state: dict[str, Any] = scope.setdefault("state", {})

@@ -123,8 +123,9 @@ class KeyCheck:
 
     def refresh(self) -> None:
         """Read the keys of the store. It may block; `caller` never does."""
-        self._read_at = self._clock()
+        now = self._clock()
         self._keys = {key.entry.id: key for key in self._store.stored_keys()}
+        self._read_at = now
 
     def add(self, asked: NewKey, *, now: float) -> MadeKey:
         """A new key, made at `now` (since 1970), which is kept and counts at once.

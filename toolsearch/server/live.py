@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections import OrderedDict
@@ -52,7 +53,8 @@ class LiveCatalog:
         self._searcher: ToolSearcher | None = None
         self._discoverer: Discoverer | None = None
         self._writing = threading.Lock()
-        self._views: OrderedDict[tuple[int, ToolFilter], Visible] = OrderedDict()
+        self._views: OrderedDict[ToolFilter, Visible] = OrderedDict()
+        self._probing: asyncio.Future[bool] | None = None
         self._viewing = threading.Lock()
 
     @property
@@ -96,29 +98,26 @@ class LiveCatalog:
             else:
                 self._searcher.index = index
 
-    def is_answering(self) -> bool:
-        """Whether a search has an answer just now."""
-        if self._searcher is None:
-            return False
-        try:
-            self._searcher.search(_PROBE)
-        except (ToolSearchError, OSError, RuntimeError, ValueError):
-            # FAISS reports what it cannot use as RuntimeError. The answer to the probe is the report.
-            _log.exception("The index does not answer")
-            return False
-        return True
+    async def answers(self) -> bool:
+        """Whether a search has an answer just now; who asks meanwhile gets the same answer."""
+        if self._probing is None or self._probing.done():
+            # Not among the work of requests: a busy service is ready all the same.
+            self._probing = asyncio.ensure_future(asyncio.to_thread(self._is_answering))
+        return await asyncio.shield(self._probing)
 
     def visible(self, rule: ToolFilter) -> Visible:
         """What of the index `rule` permits; one object as long as the index is the same."""
         index = self.searcher.index
-        key = id(index), rule
         with self._viewing:
-            view = self._views.get(key)
+            view = self._views.get(rule)
             if view is None or view.index is not index:
-                view = self._views[key] = Visible(index, rule)
+                # Views of an index that was replaced would keep it in memory.
+                for old in [known for known, other in self._views.items() if other.index is not index]:
+                    del self._views[old]
+                view = self._views[rule] = Visible(index, rule)
                 if len(self._views) > _VIEWS_KEPT:
                     self._views.popitem(last=False)
-            self._views.move_to_end(key)
+            self._views.move_to_end(rule)
         return view
 
     def change(
@@ -145,3 +144,14 @@ class LiveCatalog:
                 newer = ToolIndex.load(self._folder, self.embedder, verify="size")
             searcher.index = newer
             return older, newer
+
+    def _is_answering(self) -> bool:
+        if self._searcher is None:
+            return False
+        try:
+            self._searcher.search(_PROBE)
+        except (ToolSearchError, OSError, RuntimeError, ValueError):
+            # FAISS reports what it cannot use as RuntimeError. The answer to the probe is the report.
+            _log.exception("The index does not answer")
+            return False
+        return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -68,6 +69,7 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     (ToolSearchError, 500, "internal", "Internal error"),
 )
 
+_UNTOLD = "{}. The log of the service says more."
 _NEUTRAL = frozenset({"index", "index-locked", "embedder", "store"})
 """Their messages name paths and addresses of the machine, which are for its operator alone."""
 
@@ -79,6 +81,8 @@ def problem_of(error: Exception, *, request_id: str = "") -> tuple[Problem, dict
         problem, headers = _known(error)
     elif isinstance(error, RequestValidationError):
         problem = _invalid(error)
+    elif isinstance(error, sqlite3.Error):
+        problem = _problem(503, "store", "Store cannot be used", _UNTOLD.format("Store cannot be used"))
     elif isinstance(error, HTTPException):
         headers = dict(error.headers or {})
         title = HTTPStatus(error.status_code).phrase
@@ -129,7 +133,7 @@ def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
     elif isinstance(error, DefinitionError):
         facts = {"tool": error.tool}
     neutral = status == 500 or kind in _NEUTRAL
-    detail = f"{title}. The log of the service says more." if neutral else str(error)
+    detail = _UNTOLD.format(title) if neutral else str(error)
     return _problem(status, kind, title, detail, facts), headers
 
 

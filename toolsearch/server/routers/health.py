@@ -23,8 +23,7 @@ async def health() -> JSONResponse:
 async def ready(request: Request) -> JSONResponse:
     """503 until the index is loaded, and when it does not answer any more."""
     service: Service = request.app.state.service
-    catalog = service.catalog
-    if not catalog.is_loaded or not await service.work.run(catalog.is_answering):
+    if not await service.catalog.answers():
         raise NotReadyError("The index does not answer.")
     return JSONResponse({"status": "ready"})
 
