@@ -27,19 +27,12 @@ def load_catalog(paths: Sequence[str], *, strict: bool = False, source: str = ""
     A configuration of MCP servers and OpenAPI documents stands for the tools that these list now.
 
     Raises:
-        CatalogFileError, DefinitionError: as `read_catalog`; also where there is no tool at all.
-        McpConfigError: as `read_configured_catalog`.
+        CatalogFileError, DefinitionError, McpConfigError: as `read_catalogs`; also where there is no tool.
     """
     from toolsearch.exceptions import CatalogFileError
-    from toolsearch.sources.configured import is_config_file
-    from toolsearch.sources.configured_catalog import joined, read_configured_catalog
-    from toolsearch.sources.files import read_catalog
+    from toolsearch.sources.configured_catalog import read_catalogs
 
-    configs = [path for path in paths if is_config_file(path)]
-    files = [path for path in paths if path not in configs]
-    loaded = read_catalog(*files, strict=strict, source=source or None)
-    if configs:
-        loaded = joined(loaded, read_configured_catalog(*configs, strict=strict))
+    loaded = read_catalogs(*paths, strict=strict, source=source or None)
     for issue in loaded.issues[:ISSUES_SHOWN]:
         say(str(issue))
     if len(loaded.issues) > ISSUES_SHOWN:

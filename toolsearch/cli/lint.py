@@ -36,9 +36,9 @@ def lint(
     from toolsearch.cli.embedding import open_embedder
     from toolsearch.index.tool_index import ToolIndex
     from toolsearch.lint import lint_catalog
-    from toolsearch.sources.files import read_catalog
+    from toolsearch.sources.configured_catalog import read_catalogs
 
-    loaded = read_catalog(*catalog, source=source or None, keep_going=True)
+    loaded = read_catalogs(*catalog, source=source or None, keep_going=True)
     chosen = open_embedder(embedder, cache=not no_cache).embedder
     with progress_bar("Embedding") as progress:
         index = ToolIndex.build(loaded.catalog, chosen, progress=progress)

@@ -10,10 +10,24 @@ from typing import Any
 
 from toolsearch.catalog import Catalog
 from toolsearch.exceptions import CatalogFileError
-from toolsearch.sources.configured import SourcesConfig, read_sources
-from toolsearch.sources.files import LoadedCatalog, LoadIssue
+from toolsearch.sources.configured import SourcesConfig, is_config_file, read_sources
+from toolsearch.sources.files import LoadedCatalog, LoadIssue, read_catalog
 from toolsearch.sources.mcp.servers import McpServers
 from toolsearch.tools import Tool
+
+
+def read_catalogs(
+    *paths: str, strict: bool = False, source: str | None = None, keep_going: bool = False
+) -> LoadedCatalog:
+    """The tools of catalog files and of what configuration files name, by the rules of `read_catalog`.
+
+    Raises:
+        CatalogFileError, DefinitionError, McpConfigError: as `read_catalog` and `read_configured_catalog`.
+    """
+    configs = [path for path in paths if is_config_file(path)]
+    files = [path for path in paths if path not in configs]
+    loaded = read_catalog(*files, strict=strict, source=source, keep_going=keep_going)
+    return joined(loaded, read_configured_catalog(*configs, strict=strict)) if configs else loaded
 
 
 def read_configured_catalog(*paths: Path | str, strict: bool = False, **options: Any) -> LoadedCatalog:
