@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -153,10 +152,25 @@ def serve(
 
 
 async def _over_stdio(gateway: Gateway) -> None:
+    """Serves until standard input ends or the process is told to; what it has started ends before it."""
     from toolsearch.serving.mcp_transports import serve_stdio
 
+    loop = asyncio.get_running_loop()
+    told: asyncio.Future[int] = loop.create_future()
+
+    def tell(number: int) -> None:
+        if not told.done():
+            told.set_result(number)
+
+    for kind in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(kind, lambda number, _: loop.call_soon_threadsafe(tell, number))
     async with gateway:
-        await _until_told(serve_stdio(gateway.server))
+        serving = asyncio.create_task(serve_stdio(gateway.server))
+        await asyncio.wait((serving, told), return_when=asyncio.FIRST_COMPLETED)
+    if told.done():
+        # Nothing ends the thread that waits for more input, and without that the interpreter would not.
+        os._exit(0 if told.result() == signal.SIGTERM else 130)
+    serving.result()
 
 
 async def _over_http(gateway: Gateway, app: Starlette, host: str, port: int) -> None:
@@ -171,19 +185,3 @@ async def _over_http(gateway: Gateway, app: Starlette, host: str, port: int) -> 
     async with gateway:
         say(f"{counted(len(gateway.servers.servers), 'MCP server')} behind http://{shown}:{port}{PATH}")
         await server.serve()
-
-
-async def _until_told(work: Awaitable[None]) -> None:
-    """Awaits `work` until the process is told to end, so that what it has started ends with it."""
-    task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
-    if os.name != "nt":
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        await task
-    except asyncio.CancelledError:
-        if not task.cancelled():
-            raise
-    finally:
-        if os.name != "nt":
-            loop.remove_signal_handler(signal.SIGTERM)
