@@ -1,7 +1,10 @@
 """The OpenAPI document, and requests of any form."""
 
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -83,3 +86,20 @@ def test_no_path_is_too_much_for_the_service(fuzzed: Served, part: str, query: s
         for method in ("GET", "DELETE"):
             assert fuzzed.http.request(method, f"{path}/{quote(part, safe='')}").status_code < 500
     assert fuzzed.http.get("/v1/tools", params={"cursor": query, "tag": part}).status_code < 500
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_a_client_made_of_the_document_can_call_everything(served: Served) -> None:
+    script = Path(__file__).parent / "openapi_client.mjs"
+    done = subprocess.run(
+        ["node", script, served.url], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    answers = {line["id"]: line for line in map(json.loads, done.stdout.splitlines())}
+    # There is no such key, and the source has lost its only tool.
+    refused = {name: line["status"] for name, line in answers.items() if line["status"] >= 400}
+    assert refused == {"delete_key": 404, "delete_source": 404}
+    assert answers["search"]["json"]["hits"] or answers["search"]["json"]["nothing_fits"]
+    assert answers["put_tool"]["json"]["name"] == "mail__send_email"
+    assert answers["delete_tool"]["status"] == 204
+    assert answers["create_key"]["json"]["secret"].startswith("ts_")

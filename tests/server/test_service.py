@@ -16,8 +16,10 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 from tests.retrieval.support import OFFICE
 from tests.server.support import Served, service, until
 from toolsearch.embedders.base import Vectors
+from toolsearch.exceptions import TooBusyError
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app, serving
+from toolsearch.server.rates import Rates
 from toolsearch.server.running import make_server
 from toolsearch.testing import HashingEmbedder
 
@@ -224,3 +226,29 @@ def test_a_database_that_fails_is_told_without_its_path(
     response = served.http.post("/v1/feedback", json=body)
     assert (response.status_code, response.json()["type"]) == (503, "urn:toolsearch:problem:store")
     assert "/secret" not in response.text
+
+
+def test_a_key_may_make_so_many_requests_and_others_are_not_held_up() -> None:
+    with service(rate_per_s=0.001, rate_burst=2) as served:
+        one, other = served.as_key(served.key()), served.as_key(served.key())
+        assert [one.get("/v1/sources").status_code for _ in range(3)] == [200, 200, 429]
+        assert 900 < int(one.get("/v1/sources").headers["retry-after"]) <= 1000
+        assert other.get("/v1/sources").status_code == 200
+        assert served.http.get("/readyz").status_code == 200
+
+
+def test_a_bucket_fills_again() -> None:
+    now = [0.0]
+    rates = Rates(2.0, 3, clock=lambda: now[0])
+    for _ in range(3):
+        rates.take("a")
+    with pytest.raises(TooBusyError) as caught:
+        rates.take("a")
+    assert caught.value.retry_after_s == 0.5
+    now[0] = 0.5
+    rates.take("a")
+    now[0] = 60
+    for _ in range(3):
+        rates.take("a")
+    with pytest.raises(TooBusyError):
+        rates.take("a")

@@ -34,7 +34,10 @@ class NewKey(Asked):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"name": "support bot", "scopes": ["search"], "sources": ["mail", "crm"]}]
+            "examples": [
+                {"name": "operator", "scopes": ["admin"]},
+                {"name": "support bot", "scopes": ["search"], "sources": ["mail", "crm"]},
+            ]
         }
     )
 

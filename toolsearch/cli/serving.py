@@ -111,6 +111,18 @@ def serve(
             help="Requests that wait; 64, and more are told to come again.",
         ),
     ] = None,
+    rate_per_s: Annotated[
+        float | None,
+        _option(
+            "--rate-per-s",
+            variable="RATE_PER_S",
+            metavar="N",
+            help="Requests of each key a second; any number without it.",
+        ),
+    ] = None,
+    rate_burst: Annotated[
+        Whole, _option("--rate-burst", variable="RATE_BURST", metavar="N", help="Of them at once; 50.")
+    ] = None,
     timeout_s: Annotated[
         float | None,
         _option("--timeout-s", variable="TIMEOUT_S", metavar="S", help="Seconds for a request; 30."),

@@ -20,6 +20,7 @@ from toolsearch.exceptions import (
 from toolsearch.server.keys import Caller, KeyCheck
 from toolsearch.server.metrics import Metrics
 from toolsearch.server.problems import log_failure, problem_response
+from toolsearch.server.rates import Rates
 from toolsearch.server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Edge:
         self._settings = settings
         self._keys = keys
         self._metrics = metrics
+        self._rates = Rates(settings.rate_per_s, settings.rate_burst)
         own = {settings.host.lower(), f"[{settings.host.lower()}]"} if settings.is_loopback else set()
         self._hosts: Collection[str] = {*_LOCAL, *own, *map(str.lower, settings.allow_host)}
         self._checks_host = settings.is_loopback or bool(settings.allow_host)
@@ -87,6 +89,8 @@ class Edge:
 
         try:
             state["caller"] = await self._caller(scope)
+            if scope["path"] not in PUBLIC_PATHS:
+                self._rates.take(state["caller"].key_id)
             state["body"] = await self._body(scope, receive)
             await self._app(scope, _replayed(state["body"], receive), send_on)
         except Exception as exc:  # noqa: BLE001 - whatever it is, it is answered and told here

@@ -34,6 +34,7 @@ class ServerSettings(BaseModel):
         max_results: The most hits of a search.
         max_batch: The most searches of a batch.
         max_running, max_waiting: Requests that work at once, and that wait for it; more are refused.
+        rate_per_s, rate_burst: Requests that each key may make a second, and at once; None for any number.
         timeout_s: Seconds that a request may take, and its body to come.
         shutdown_s: Seconds that running requests have to finish when the service stops.
         session_ttl_s: Seconds without use after which a session is forgotten.
@@ -60,6 +61,8 @@ class ServerSettings(BaseModel):
     max_batch: int = Field(default=MAX_BATCH, ge=1, le=MAX_BATCH)
     max_running: int = Field(default=8, ge=1, le=256)
     max_waiting: int = Field(default=64, ge=0)
+    rate_per_s: float | None = Field(default=None, gt=0)
+    rate_burst: int = Field(default=50, ge=1)
     timeout_s: float = Field(default=30.0, gt=0)
     shutdown_s: int = Field(default=30, ge=0)
     session_ttl_s: float = Field(default=7 * 24 * 3600.0, gt=0)
