@@ -46,10 +46,10 @@ def with_sdk(target: JsonObject, calls: list[list[Any]]) -> JsonObject:
     """With the official client, in this process."""
 
     async def used() -> JsonObject:
-        progress: list[float] = []
+        told: list[float] = []
 
-        async def on_progress(done: float, total: float | None, message: str | None) -> None:
-            progress.append(done)
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            told.append(progress)
 
         transport = (
             streamable_http_client(target["url"])
@@ -64,7 +64,7 @@ def with_sdk(target: JsonObject, calls: list[list[Any]]) -> JsonObject:
                 text = "".join(part.text for part in result.content if isinstance(part, TextContent))
                 structured = result.structured_content
                 results.append({"text": text, "is_error": result.is_error, "structured": structured})
-        return {"tools": names, "results": results, "progress": progress}
+        return {"tools": names, "results": results, "progress": told}
 
     return asyncio.run(used())
 

@@ -1,7 +1,7 @@
 """A client that is FastMCP's: ``python fastmcp_client.py '{"url": ..., "calls": [[NAME, ARGUMENTS], ...]}'``.
 
-In place of ``url`` may stand ``command``, ``args``, ``env`` and ``cwd``. Prints the names of the tools, the results and
-the progress as JSON. It runs in an environment of its own, without this package.
+In place of ``url`` may stand ``command``, ``args``, ``env`` and ``cwd``. Prints the names of the tools, the
+results and the progress as JSON. It runs in an environment of its own, without this package.
 """
 
 from __future__ import annotations
