@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.mcp.support import is_running, scripted, servers, text_of, tools
+from tests.sources.mcp.support import is_running, scripted, servers, text_of, tools, until
 from toolsearch.exceptions import McpCallError
 from toolsearch.messages import ToolResult
 from toolsearch.sources.mcp.servers import McpServers
@@ -53,12 +54,20 @@ async def soak(source: McpServers) -> tuple[int, int, set[int]]:
     return sum(done), len(done) - sum(done), pids
 
 
+def pending_tasks() -> int:
+    """Tasks of any event loop that are not done."""
+    return sum(not each.done() for each in gc.get_objects() if type(each) is asyncio.Task)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 def test_nothing_is_left_of_servers_that_were_killed_at_random() -> None:
     settings = {"timeout_s": 60, "connect_timeout_s": 60}
+    before = pending_tasks()
     # What is imported and opened once is not counted.
     with servers(warm=scripted(tools("pid"))):
-        pass
+        n_of_one = pending_tasks() - before
+    assert n_of_one > 0
+    assert pending_tasks() <= before
     threads, files = threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
     entries = {f"s{n}": scripted(tools("pid"), settings=settings) for n in range(N_SERVERS)}
     with servers(**entries) as source:
@@ -66,6 +75,9 @@ def test_nothing_is_left_of_servers_that_were_killed_at_random() -> None:
         assert answered + failed == N_CALLS
         assert answered > N_CALLS // 3
         assert len(pids) > N_SERVERS
+        # Those of connections that are over end, too, if not at once.
+        until(lambda: pending_tasks() <= before + N_SERVERS * n_of_one)
+    assert pending_tasks() <= before
     assert not any(map(is_running, pids))
     assert threading.active_count() == threads
     assert len(list(Path("/proc/self/fd").iterdir())) == files
