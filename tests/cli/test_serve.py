@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -91,6 +92,19 @@ def test_beyond_this_machine_it_needs_a_key(run: Run, tmp_path: Path) -> None:
     assert run("index", "build", catalog, "-o", index).code == 0
     done = run("serve", index, "--host", "0.0.0.0", "--embedder", "hashing", "--port", "0")
     assert (done.code, "a key is needed" in done.err) == (2, True)
+
+
+def test_a_port_that_is_taken_ends_it(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(ROOT / "indexes" / "demo" / "index", index)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        command = [sys.executable, "-m", "toolsearch", "serve", index, "--port", str(taken.getsockname()[1])]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
+        )
+    assert (done.returncode, "address already in use" in done.stderr) == (4, True)
 
 
 def test_an_index_that_is_not_there_ends_it(run: Run, tmp_path: Path) -> None:

@@ -388,3 +388,24 @@ def test_neither_arguments_nor_results_nor_queries_are_logged(
     ours = [record for record in caplog.records if not record.name.startswith("http")]
     assert any("RuntimeError" in record.getMessage() for record in ours)
     assert not [record for record in ours if "s3cr3t" in record.getMessage() + str(record.exc_info)]
+
+
+def test_an_answer_is_given_again_to_the_key_that_had_it_alone(served: Served) -> None:
+    whole = served.as_key(served.key(tenant="acme"))
+    part = served.as_key(served.key(tenant="acme", sources=("mail",)))
+    load: dict[str, Any] = {
+        "url": "/v1/sessions/s/load",
+        "json": {"names": ["finance__raise_wages"]},
+        "headers": {"Idempotency-Key": "k"},
+    }
+    assert whole.post(**load).status_code == 200
+    assert part.post(**load).status_code == 404
+
+
+def test_who_may_not_change_the_catalog_sends_no_upload() -> None:
+    with service(TOOLS, max_body_bytes=2000) as served:
+        body = [{"name": "x", "server": "mail", "description": "a " * 2000}]
+        reader = served.as_key(served.key())
+        assert reader.post("/v1/tools/bulk", json=body).status_code == 413
+        manager = served.as_key(served.key(KeyScope.MANAGE))
+        assert manager.post("/v1/tools/bulk", json=body).status_code == 200

@@ -10,6 +10,7 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.retrieval.support import OFFICE
 from tests.server.support import Served, service
+from toolsearch.formats import FORMATS, write_tools
 from toolsearch.tools import Tool
 
 
@@ -89,3 +90,30 @@ def test_a_tool_that_was_given_can_be_called() -> None:
         assert blind.post("/v1/calls", json={"name": "shout"}).status_code == 404
         seeing = served.as_key(served.key(KeyScope.SEARCH))
         assert seeing.post("/v1/calls", json={"name": "shout"}).status_code == 403
+
+
+def test_a_session_begins_under_any_id_or_one_of_the_service(served: Served) -> None:
+    given = served.http.post("/v1/sessions", json={"id": "ticket-1"})
+    assert (given.status_code, given.headers["location"]) == (201, "/v1/sessions/ticket-1")
+    made = [served.http.post("/v1/sessions").json()["id"] for _ in range(2)]
+    assert len({*made}) == 2
+    for bad in ("", "a b", "ä", "a" * 129):
+        assert served.http.post("/v1/sessions", json={"id": bad}).status_code == 422
+
+
+def test_tools_are_written_in_every_form(served: Served) -> None:
+    """As `write_tools` writes them."""
+    tools = [tool for tool in OFFICE if tool.name == "web__search"]
+    for form in FORMATS:
+        body = {"names": ["web__search"], "form": form}
+        assert served.http.post("/v1/render", json=body).json()["tools"] == write_tools(tools, form)
+    assert served.http.post("/v1/render", json={"names": ["web__search"], "form": "no"}).status_code == 422
+    assert served.http.post("/v1/render", json={}).status_code == 400
+
+
+def test_what_a_session_sends_can_be_written_in_any_form(served: Served) -> None:
+    served.http.post("/v1/sessions/s/load", json={"names": ["web__search"]})
+    written = served.http.post("/v1/render", json={"session_id": "s", "form": "anthropic"}).json()
+    shown = served.http.get("/v1/sessions/s/tools", params={"form": "anthropic"}).json()
+    assert written["tools"] == shown["tools"]
+    assert [tool["name"] for tool in shown["tools"]] == ["tool_search", "web__search"]

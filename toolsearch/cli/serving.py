@@ -205,9 +205,11 @@ def serve(
         say("Sessions, keys and usage are kept in memory; --database FILE keeps them for longer.")
     app = create_app(index, settings, embedder=chosen, tools=tools)
     server = make_server(app, settings, on_start=lambda url: say(f"Serving {index} at {url}"))
-    server.run()
-    if not server.started:
-        raise typer.Exit(ExitCode.FAILED)
+    try:
+        server.run()
+    except SystemExit:
+        # uvicorn could not listen, and has said why.
+        raise typer.Exit(ExitCode.FAILED) from None
 
 
 def _python_tools(reference: str | None) -> Any:

@@ -33,9 +33,9 @@ _TABLES = {
     "usage": "(tenant TEXT NOT NULL, day TEXT NOT NULL, searches INTEGER NOT NULL, "
     "nothing_fits INTEGER NOT NULL, returned_tokens INTEGER NOT NULL, spared_tokens INTEGER NOT NULL, "
     "calls INTEGER NOT NULL, PRIMARY KEY (tenant, day)) WITHOUT ROWID",
-    "answers": "(tenant TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL, "
+    "answers": "(owner TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL, "
     "status INTEGER NOT NULL, content_type TEXT NOT NULL, etag TEXT NOT NULL, body BLOB NOT NULL, "
-    "PRIMARY KEY (tenant, key)) WITHOUT ROWID",
+    "PRIMARY KEY (owner, key)) WITHOUT ROWID",
 }
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS feedback_by_tenant ON feedback (tenant, id)",
@@ -137,7 +137,7 @@ class SqliteDatabase:
         )
         return tuple(UsageDay(**dict(zip(("day", *_COUNTS), row, strict=True))) for row in rows)
 
-    def begin_write(self, tenant: str, key: str, fingerprint: str) -> KeptAnswer | None:
+    def begin_write(self, owner: str, key: str, fingerprint: str) -> KeptAnswer | None:
         now = self._clock()
         with self._writing() as cursor:
             cursor.execute(
@@ -146,27 +146,27 @@ class SqliteDatabase:
             )
             found = cursor.execute(
                 "SELECT fingerprint, status, content_type, etag, body FROM answers "
-                "WHERE tenant = ? AND key = ?",
-                (tenant, key),
+                "WHERE owner = ? AND key = ?",
+                (owner, key),
             ).fetchone()
             if found is not None:
                 return KeptAnswer(*found)
             cursor.execute(
-                "INSERT INTO answers (tenant, key, fingerprint, at, status, content_type, etag, body) "
+                "INSERT INTO answers (owner, key, fingerprint, at, status, content_type, etag, body) "
                 "VALUES (?, ?, ?, ?, 0, '', '', x'')",
-                (tenant, key, fingerprint, now),
+                (owner, key, fingerprint, now),
             )
             return None
 
-    def end_write(self, tenant: str, key: str, answer: KeptAnswer | None) -> None:
+    def end_write(self, owner: str, key: str, answer: KeptAnswer | None) -> None:
         with self._writing() as cursor:
             if answer is None:
-                cursor.execute("DELETE FROM answers WHERE tenant = ? AND key = ?", (tenant, key))
+                cursor.execute("DELETE FROM answers WHERE owner = ? AND key = ?", (owner, key))
                 return
             cursor.execute(
                 "UPDATE answers SET status = ?, content_type = ?, etag = ?, body = ? "
-                "WHERE tenant = ? AND key = ?",
-                (answer.status, answer.content_type, answer.etag, answer.body, tenant, key),
+                "WHERE owner = ? AND key = ?",
+                (answer.status, answer.content_type, answer.etag, answer.body, owner, key),
             )
 
     def _read(self, query: str, *values: Any) -> list[Any]:

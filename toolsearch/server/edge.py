@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 
+from toolsearch.api.keys import KeyScope
 from toolsearch.exceptions import (
     BodyTooLargeError,
     ForeignRequestError,
@@ -134,7 +135,8 @@ class Edge:
         Raises:
             BodyTooLargeError, SlowRequestError: it is too long, or takes too long.
         """
-        large = scope["path"].startswith(UPLOAD_PATHS)
+        may_upload = scope["state"]["caller"].may(KeyScope.MANAGE)
+        large = may_upload and scope["path"].startswith(UPLOAD_PATHS)
         limit = self._settings.max_upload_bytes if large else self._settings.max_body_bytes
         stated = Headers(scope=scope).get("content-length", "0")
         if stated.isdecimal() and int(stated) > limit:

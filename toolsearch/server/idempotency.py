@@ -39,9 +39,10 @@ class Idempotency:
         if key is None:
             await self._app(scope, receive, send)
             return
-        tenant = scope["state"]["caller"].tenant
+        # Not the tenant: another key of it may not know of what the answer tells.
+        owner = scope["state"]["caller"].key_id
         fingerprint = _fingerprint(scope)
-        kept = await asyncio.to_thread(self._records.begin_write, tenant, key, fingerprint)
+        kept = await asyncio.to_thread(self._records.begin_write, owner, key, fingerprint)
         if kept is not None:
             await _again(kept, fingerprint)(scope, receive, send)
             return
@@ -52,7 +53,7 @@ class Idempotency:
             answer = recorder.answer()
         finally:
             # Shielded, as a client that has gone cancels this, and its next try must find the key as it is.
-            await asyncio.shield(asyncio.to_thread(self._records.end_write, tenant, key, answer))
+            await asyncio.shield(asyncio.to_thread(self._records.end_write, owner, key, answer))
 
 
 class _Recorder:

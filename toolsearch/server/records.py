@@ -26,7 +26,7 @@ class KeptAnswer:
 
 
 class Records(Protocol):
-    """Keeps records by tenant. Safe to use from several threads."""
+    """Keeps records by tenant, and writes by who made them. Safe to use from several threads."""
 
     def add_feedback(self, tenant: str, feedback: FeedbackBody) -> FeedbackEntry:
         """The feedback as it is kept from now on."""
@@ -40,8 +40,8 @@ class Records(Protocol):
     def usage(self, tenant: str, *, since: str, until: str) -> tuple[UsageDay, ...]:
         """Days from `since` to `until`, both included, as ``2026-01-31``."""
 
-    def begin_write(self, tenant: str, key: str, fingerprint: str) -> KeptAnswer | None:
+    def begin_write(self, owner: str, key: str, fingerprint: str) -> KeptAnswer | None:
         """Claim an idempotency key: None where it was free, else what is kept of its request."""
 
-    def end_write(self, tenant: str, key: str, answer: KeptAnswer | None) -> None:
+    def end_write(self, owner: str, key: str, answer: KeptAnswer | None) -> None:
         """Keep the answer to the request that claimed the key, or free the key for None."""
