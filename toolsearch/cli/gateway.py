@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from toolsearch.cli.errors import EXIT_CODES
+from toolsearch.cli.errors import EXIT_CODES, ExitCode
 from toolsearch.cli.mcp import checked_address
 from toolsearch.cli.options import EmbedderSpec
-from toolsearch.cli.output import counted, say
+from toolsearch.cli.output import counted, say, show
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -185,3 +185,87 @@ async def _over_http(gateway: Gateway, app: Starlette, host: str, port: int) -> 
     async with gateway:
         say(f"{counted(len(gateway.servers.servers), 'MCP server')} behind http://{shown}:{port}{PATH}")
         await server.serve()
+
+
+class ClientChoice(StrEnum):
+    """Clients whose configuration is known."""
+
+    CLAUDE_DESKTOP = "claude-desktop"
+    CLAUDE_CODE = "claude-code"
+    CURSOR = "cursor"
+    VSCODE = "vscode"
+    WINDSURF = "windsurf"
+    ZED = "zed"
+    GEMINI_CLI = "gemini-cli"
+    LM_STUDIO = "lm-studio"
+
+
+@group.command("install", epilog=EXIT_CODES)
+def install(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE]...", help="Sources of the gateway, as of serve.", show_default=False
+        ),
+    ] = None,
+    *,
+    client: Annotated[ClientChoice, typer.Option(help="The client.", show_default=False)],
+    take_over: Annotated[
+        bool,
+        typer.Option("--import", help="Take over the servers that the client has: only the gateway is left."),
+    ] = False,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A server that stays in the client.")
+    ] = None,
+    mode: Annotated[GatewayMode, typer.Option(help="As of serve.")] = GatewayMode.BRIDGE,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the gateway in the client.")] = "toolsearch",
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Another file of the client's, such as of a project.", show_default=False
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Write a gateway into the configuration of a client, after showing the change; a backup is kept."""
+    from dataclasses import replace
+
+    from toolsearch.gateway.client_files import client_file
+    from toolsearch.gateway.folders import config_folder
+    from toolsearch.gateway.install import plan_install
+    from toolsearch.gateway.shown_change import shown_change
+
+    there = client_file(client.value)
+    if file is not None:
+        there = replace(there, path=file)
+    plan = plan_install(
+        there,
+        config_folder() / "mcp.json",
+        sources or [],
+        name=name,
+        options=[] if mode is GatewayMode.BRIDGE else ["--mode", mode.value],
+        take_over=take_over,
+        keep=keep or (),
+    )
+    for change in plan.changes:
+        show(shown_change(change))
+    for each, reason in plan.left.items():
+        say(f"{each!r} stays in the client: {reason}.")
+    if plan.unsigned:
+        named = ", ".join(plan.unsigned)
+        say(f"Without credentials: {named}. If the client has signed in there, leave it with --keep NAME.")
+    if not plan.changes:
+        say("Nothing to change.")
+        return
+    if dry_run:
+        return
+    if not yes and not typer.confirm("Write this?", err=True):
+        say("Nothing was changed.")
+        raise typer.Exit(ExitCode.FOUND)
+    for change in plan.changes:
+        backup = change.apply()
+        say(f"{change.path}: written." + ("" if backup is None else f" What was there: {backup}"))
+    say(there.restart)

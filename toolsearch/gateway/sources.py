@@ -77,7 +77,7 @@ def load_sources(
     documents: list[OpenApiSource] = []
     issues: list[LoadIssue] = []
     for server in config.servers:
-        if is_gateway(server):
+        if starts_gateway(server.command, server.args):
             reason = "it is a gateway itself, and left out."
             issues.append(LoadIssue(f"MCP server {server.name!r}", None, "", "error", reason))
         else:
@@ -95,7 +95,6 @@ def load_sources(
     return GatewaySources(tuple(servers), tuple(documents), as_tools(tools), tuple(issues))
 
 
-def is_gateway(config: McpServerConfig) -> bool:
-    """Whether the process that is started is a gateway of this package."""
-    words = [Path(word).stem for word in (config.command, *config.args)]
-    return "toolsearch" in words and "gateway" in config.args
+def starts_gateway(command: str, args: Sequence[str]) -> bool:
+    """Whether the process that is started so is a gateway of this package."""
+    return "toolsearch" in [Path(word).stem for word in (command, *args)] and "gateway" in args

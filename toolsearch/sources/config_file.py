@@ -88,35 +88,10 @@ class ConfigFile:
         changed = change(text, self._parsed(text.encode())).encode()
         if content is not None and content.startswith(_BOM):
             changed = _BOM + changed
-        target = Path(os.path.realpath(self.path))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-        written = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(changed)
-                file.flush()
-                os.fsync(file.fileno())
-            if content is not None:
-                written.chmod(target.stat().st_mode & 0o7777)
-            self._check_unchanged(content)
-            written.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                written.unlink(missing_ok=True)
-            raise
-
-    def _check_unchanged(self, content: bytes | None) -> None:
-        if self._content() != content:
-            raise McpConfigError("another program changed it meanwhile. Try again.", path=self.path)
+        replace_file(self.path, changed, before=content)
 
     def _content(self) -> bytes | None:
-        try:
-            return self.path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as exc:
-            raise McpConfigError(f"cannot be read: {exc.strerror or exc}.", path=self.path) from exc
+        return content_of(self.path)
 
     def _decoded(self, content: bytes) -> str:
         try:
@@ -137,3 +112,50 @@ class ConfigFile:
         if not isinstance(value, dict):
             raise McpConfigError("it is no JSON object.", path=self.path)
         return value
+
+
+def content_of(path: Path) -> bytes | None:
+    """What is in a file; None where there is none.
+
+    Raises:
+        McpConfigError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise McpConfigError(f"cannot be read: {exc.strerror or exc}.", path=path) from exc
+
+
+def replace_file(path: Path, content: bytes, *, before: bytes | None) -> None:
+    """Puts `content` into a file that holds `before`, in one step; None is that it is not there.
+
+    A link stays one, the file keeps its permissions, and a new one is for its owner alone.
+
+    Raises:
+        McpConfigError: it holds something else by now, or cannot be read.
+        OSError: it cannot be written; what was there still is.
+    """
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    written = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if before is not None:
+            written.chmod(target.stat().st_mode & 0o7777)
+        _check_unchanged(path, before)
+        written.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            written.unlink(missing_ok=True)
+        raise
+
+
+def _check_unchanged(path: Path, before: bytes | None) -> None:
+    if content_of(path) != before:
+        raise McpConfigError("another program changed it meanwhile. Try again.", path=path)
