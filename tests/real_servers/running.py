@@ -33,14 +33,6 @@ def running(entry: JsonObject, *args: str, env: Mapping[str, str] | None = None,
             process.wait()
 
 
-def free_port() -> int:
-    """A port that nobody listened at just now."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
 def _listens(port: int) -> bool:
     # Servers of Node listen at ::, which takes connections to 127.0.0.1 too.
     with socket.socket() as asking:

@@ -21,7 +21,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from tests.real_servers.installed import PYTHON, ROOT, of_npm, of_pypi
-from tests.real_servers.running import free_port, running
+from tests.real_servers.running import running
+from tests.sources.mcp.support import free_port
 from toolsearch.tools import JsonObject
 
 OPERATION = "everything__trigger-long-running-operation"

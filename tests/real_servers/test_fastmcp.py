@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 from tests.real_servers.installed import of_pypi
-from tests.real_servers.running import free_port, running
-from tests.sources.mcp.support import call, raw_names, servers, text_of
+from tests.real_servers.running import running
+from tests.sources.mcp.support import call, free_port, raw_names, servers, text_of
 from toolsearch import CatalogSearcher, McpServers, SearchRequest
 
 ORDERS = Path(__file__).parent / "servers" / "orders.py"

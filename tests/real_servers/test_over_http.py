@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 from tests.real_servers.installed import of_npm
-from tests.real_servers.running import free_port, running
-from tests.sources.mcp.support import call, servers, text_of
+from tests.real_servers.running import running
+from tests.sources.mcp.support import call, free_port, servers, text_of
 from toolsearch import McpServers, ToolContext
 from toolsearch.messages import ImagePart
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import sys
 import threading
 import time
@@ -87,11 +88,19 @@ def is_running(pid: int) -> bool:
     return True
 
 
+def free_port() -> int:
+    """A port that nobody listened at just now."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
 @contextlib.contextmanager
-def served(app: Any) -> Iterator[str]:
-    """The address of an ASGI application on this machine."""
+def served(app: Any, *, port: int = 0) -> Iterator[str]:
+    """The address of an ASGI application on this machine, at any free port or at this one."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_level="critical", lifespan="on", timeout_graceful_shutdown=1
+        app, host="127.0.0.1", port=port, log_level="critical", lifespan="on", timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
