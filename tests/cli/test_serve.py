@@ -17,7 +17,7 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.cli.conftest import Run
 from tests.server.support import until
-from toolsearch import Client
+from toolsearch import BundledEmbedder, Client, Tool, build_index
 from toolsearch.exceptions import ServerSettingsError
 from toolsearch.server.settings import ServerSettings, made_settings, read_settings_file
 
@@ -52,14 +52,14 @@ def test_the_demo_index_is_served_as_a_process_and_outlives_it(tmp_path: Path) -
     index, database = tmp_path / "index", tmp_path / "service.db"
     shutil.copytree(ROOT / "indexes" / "demo" / "index", index)
     with serving(index, "--database", database) as (url, _), Client(url) as client:
-        until(client.is_ready)
+        client.wait_until_ready()
         found = client.search("refund an order", k=3)
         assert len(found.hits) == 3
         client.load_tools("s", found.names)
         client.put_tool("net__ping", {"name": "ping", "server": "net", "description": "Ping a host."})
         searches = client.get_usage().total.searches
     with serving(index, "--database", database) as (url, _), Client(url) as client:
-        until(client.is_ready)
+        client.wait_until_ready()
         assert client.get_session("s").discovered == found.names
         assert client.search("ping a host").names[0] == "net__ping"
         assert client.get_usage().total.searches == searches + 1 == 2
@@ -71,10 +71,28 @@ def test_an_index_in_use_does_not_change_where_it_is_not_to_be_saved(run: Run, t
     shutil.copytree(ROOT / "indexes" / "demo" / "index", index)
     before = (index / "manifest.json").read_bytes()
     with serving(index, "--no-save") as (url, _), Client(url) as client:
-        until(client.is_ready)
+        client.wait_until_ready()
         client.put_tool("net__ping", {"name": "ping", "server": "net", "description": "Ping a host."})
         assert client.search("ping a host").names[0] == "net__ping"
     assert (index / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs the signal")
+def test_it_reads_its_index_again_when_it_is_told_to(tmp_path: Path) -> None:
+    index, smaller = tmp_path / "index", ("stripe__x", "net__ping")
+    shutil.copytree(ROOT / "indexes" / "demo" / "index", index)
+    with serving(index) as (url, process), Client(url) as client:
+        client.wait_until_ready()
+        embedder = BundledEmbedder()
+        tools = tuple(Tool(raw_name=name, description="Ping a host.") for name in smaller)
+        build_index(tools, embedder).save(index)
+        process.send_signal(signal.SIGHUP)
+        until(lambda: client.get_catalog().tools == 2)
+        (index / "manifest.json").write_text("{}")
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        assert any("cannot be loaded again" in line for line in process.stderr)
+        assert client.search("ping a host", k=2).hits
 
 
 def test_it_stops_when_it_is_told_to(tmp_path: Path) -> None:
@@ -100,7 +118,15 @@ def test_a_port_that_is_taken_ends_it(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        command = [sys.executable, "-m", "toolsearch", "serve", index, "--port", str(taken.getsockname()[1])]
+        command = [
+            sys.executable,
+            "-m",
+            "toolsearch",
+            "serve",
+            str(index),
+            "--port",
+            str(taken.getsockname()[1]),
+        ]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
         )

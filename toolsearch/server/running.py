@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,6 +38,8 @@ def make_server(
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
+            if self.started:
+                _reload_on_hangup(app)
             if on_start is not None and self.started:
                 on_start(_url(self, settings))
 
@@ -89,6 +94,21 @@ def serving(app: FastAPI, settings: ServerSettings | None = None) -> Iterator[st
     finally:
         server.should_exit = True
         thread.join()
+
+
+def _reload_on_hangup(app: FastAPI) -> None:
+    """Have a SIGHUP load the index again, where the service is a process of its own and has such signals."""
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        return
+    loop = asyncio.get_running_loop()
+    tasks: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = loop.create_task(app.state.service.reload())
+        tasks.add(task)  # the loop itself keeps no hold of it
+        task.add_done_callback(tasks.discard)
+
+    loop.add_signal_handler(signal.SIGHUP, reload)
 
 
 def _url(server: uvicorn.Server, settings: ServerSettings) -> str:

@@ -100,6 +100,13 @@ class Service:
             await asyncio.gather(*tasks)
             await asyncio.to_thread(self.close)
 
+    async def reload(self) -> None:
+        """Load the index again; where that fails, the one before stays and the log says why."""
+        try:
+            await asyncio.to_thread(self.catalog.load)
+        except Exception as exc:  # noqa: BLE001 - an embedder may be anybody's
+            _log.error("The index cannot be loaded again: %s: %s", type(exc).__name__, exc)
+
     def close(self) -> None:
         """Finish what runs, write what was used, close the database."""
         self.work.close()
