@@ -181,3 +181,13 @@ def test_a_source_that_is_not_there_cannot_be_removed(tmp_path: Path) -> None:
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(McpConfigError, match="MCP server 'x': there is no such source"):
         ConfigFile(path).remove("x")
+
+
+def test_yaml_is_read_and_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "sources.yaml"
+    path.write_text("mcpServers: {time: {command: uvx}} # mine\n")
+    file = ConfigFile(path)
+    assert file.entries() == {"time": ("mcpServers", {"command": "uvx"})}
+    with pytest.raises(McpConfigError, match="Edit it by hand"):
+        file.remove("time")
+    assert path.read_text() == "mcpServers: {time: {command: uvx}} # mine\n"

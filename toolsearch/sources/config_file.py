@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from toolsearch.exceptions import McpConfigError
+from toolsearch.sources.configured import read_config
 from toolsearch.sources.json_members import with_member, without_member
 from toolsearch.sources.mcp.config import SERVERS_KEYS
 from toolsearch.sources.openapi.config import OPENAPI_KEY
@@ -31,11 +32,12 @@ class ConfigFile:
     def entries(self) -> dict[str, tuple[str, Any]]:
         """Each source by name, with the key that it stands under; empty where there is no file.
 
+        The file may also be YAML, which is read and not changed.
+
         Raises:
             McpConfigError: the file cannot be read, or is no JSON object.
         """
-        content = self._content()
-        data: Mapping[str, Any] = {} if content is None else self._parsed(content)
+        data: Mapping[str, Any] = read_config(self.path) if self.path.exists() else {}
         keys = (self._servers_key(data), OPENAPI_KEY)
         return {
             name: (key, entry)
