@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,28 @@ def test_a_secret_is_written_and_not_shown(run: Run, tmp_path: Path) -> None:
     assert json.loads(path.read_text())["mcpServers"]["a"]["env"] == {"KEY": "hunter22"}
     assert "hunter22" not in added.err + added.out
     assert "It holds a secret. Better to write ${VAR}" in added.err
+
+
+def test_no_secret_among_the_arguments_of_a_command_is_shown(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "abcdef3")
+    command = ("notes", "--api-key", "abcdef1", "--token=abcdef2", "--verbose", "on", "--token", "${TOKEN}")
+    path = tmp_path / "mcp.json"
+    added = run("sources", "add", "a", "-c", path, "--yes", "--", *command)
+    assert json.loads(path.read_text())["mcpServers"]["a"]["args"] == list(command[1:])
+    listed = run("sources", "list", "-c", path, "--json")
+    checked = run("sources", "check", "-c", configured(tmp_path, {"a": quitting(*command[1:])}), "--json")
+    shown = "notes --api-key [hidden] --token=[hidden] --verbose on --token '${TOKEN}'"
+    assert listed.json[0]["what"] == shown
+    assert shown.removeprefix("notes ") in checked.json[0]["hint"]
+    for done in (added, listed, checked):
+        assert "abcdef" not in done.out + done.err
+
+
+def quitting(*args: str) -> dict[str, Any]:
+    """A server that ends at once."""
+    return {"command": sys.executable, "args": ["-S", "-c", "", *args]}
 
 
 def test_nothing_is_written_without_consent(run: Run, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from toolsearch.exceptions import CatalogFileError
 from toolsearch.http.secret_shapes import HIDDEN, redacted
 from toolsearch.sources.mcp.config import read_mcp_config
 from toolsearch.sources.mcp.expansion import variables
+from toolsearch.sources.mcp.shown_command import shown_args, shown_command
 from toolsearch.sources.openapi.config import OPENAPI_KEY, read_openapi_configs
 
 _SECRET_PLACES = ("env", "headers", "oauth")
@@ -48,8 +48,8 @@ def summary(name: str, key: str, entry: Any) -> SourceSummary:
         (config,) = read_mcp_config({key: {name: {**entry, "disabled": False}}})
     except ValueError as exc:
         return SourceSummary(name, "unusable", str(exc), is_enabled=False)
-    what = shlex.join((config.command, *config.args)) if config.command else config.url
-    return SourceSummary(name, config.transport, redacted(what), is_enabled)
+    what = shown_command(config.command, config.args) if config.command else redacted(config.url)
+    return SourceSummary(name, config.transport, what, is_enabled)
 
 
 def checked_entry(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,6 +82,8 @@ def _shown(value: Any, *, is_secret_place: bool) -> Any:
             for key, each in value.items()
         }
     if isinstance(value, list):
+        if not is_secret_place and all(isinstance(each, str) for each in value):
+            return list(shown_args(value))
         return [_shown(each, is_secret_place=is_secret_place) for each in value]
     if not isinstance(value, str) or variables(value):
         return value

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 from toolsearch.sources.mcp.config import McpServerConfig
+from toolsearch.sources.mcp.shown_command import shown_command
 
 _PROGRAMS = {
     "npx": "Install Node.js, which brings npx.",
@@ -58,4 +58,4 @@ def hint(config: McpServerConfig, reason: str) -> str:
 
 def _by_hand(config: McpServerConfig) -> str:
     # As it is written, so that no value of a variable is shown.
-    return f"To see what it says, run: {shlex.join((config.command, *config.args))}"
+    return f"To see what it says, run: {shown_command(config.command, config.args)}"
