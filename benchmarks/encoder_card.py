@@ -29,7 +29,7 @@ UNSEEN = ("bench/bfcl", "bench/livemcpbench", "demo")
 
 LICENCES = {
     "Apache-2.0": ("google", "nestful", "apibank", "sealtools", "toolalpaca", "toolbench", "tooleyes"),
-    "permissive terms, document by document,": ("openapi_dir",),
+    "permissive terms, document by document": ("openapi_dir",),
 }
 """Of the data sets; those that are not listed are MIT."""
 
