@@ -13,6 +13,7 @@ from tests.cli.conftest import Run, write
 from tests.tuning.tiny import TOOLS, build_tiny_model
 from toolsearch.catalog import tool_record
 from toolsearch.cli import tuning
+from toolsearch.embedders.static import StaticEmbedder
 from toolsearch.embedders.tuned import TunedEmbedder
 
 REQUESTS = {
@@ -98,6 +99,23 @@ def test_a_usage_log_is_trained_on(run: Run, tiny_model: Path, catalog: Path, tm
     assert done.code == 0
     assert "1 request of the log called no tool of the catalog." in done.err
     assert "21 pairs of queries" in done.err
+
+
+def test_a_static_encoder_is_distilled_without_training(
+    run: Run, tiny_model: Path, catalog: Path, tmp_path: Path
+) -> None:
+    """Of a folder that tune wrote; the catalog alone is read."""
+    from toolsearch.tuning.encoder import load_encoder
+    from toolsearch.tuning.export import export_encoder
+
+    tuned, out = tmp_path / "tuned", tmp_path / "fast"
+    encoder = load_encoder(tiny_model, precision="fp32", device="cpu")
+    export_encoder(encoder, tuned, name="acme", check_texts=["get the weather"])
+    done = run("tune", catalog, "-o", out, "--base", tuned, "--static", "--name", "fast", "--json")
+    assert done.code == 0
+    assert done.json["distilled_from"] == TunedEmbedder(tuned).id
+    assert done.json["embedder_id"] == StaticEmbedder(out).id
+    assert StaticEmbedder(out).dim == 32
 
 
 def test_without_the_extra_it_says_what_to_install(

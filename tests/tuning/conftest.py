@@ -9,7 +9,14 @@ from tests.tuning.tiny import build_tiny_model
 
 if find_spec("torch") is None or find_spec("onnx") is None:
     # These need the extra `tune`.
-    collect_ignore = ["test_average.py", "test_export.py", "test_lora.py", "test_loss.py", "test_training.py"]
+    collect_ignore = [
+        "test_average.py",
+        "test_export.py",
+        "test_lora.py",
+        "test_loss.py",
+        "test_static.py",
+        "test_training.py",
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -69,6 +69,12 @@ def tune(
         int | None, typer.Option(metavar="N", min=1, help="Of the training.", show_default=False)
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where it was interrupted.")] = False,
+    static: Annotated[
+        bool,
+        typer.Option(
+            "--static", help="Train nothing: write a table of the encoder's tokens, fast and weaker."
+        ),
+    ] = False,
     strict: Strict = False,
     source: Source = "",
     json: Json = False,
@@ -78,6 +84,9 @@ def tune(
     Part of the queries are held out, and the search is measured on them before and after. The folder is then
     an embedder: toolsearch index build CATALOG -o INDEX --embedder DIR.
     """
+    if static:
+        _distill(load_catalog(catalog, strict=strict, source=source).catalog, base, output, name, json=json)
+        return
     _check_installed()
     from toolsearch.embedders.bundled import BundledEmbedder
     from toolsearch.embedders.tuned import TunedEmbedder
@@ -134,6 +143,23 @@ def tune(
         show_json({**result.to_json(), "held_out_queries": n_test, "gains": [asdict(g) for g in gains]})
         return
     _show(result, gains, n_test)
+
+
+def _distill(catalog: Catalog, base: str, output: Path, name: str, *, json: bool) -> None:
+    """The encoder's tokens as a table; the catalog says how often they come."""
+    from toolsearch.document import render_document
+    from toolsearch.embedders.bundled import BundledEmbedder
+    from toolsearch.embedders.tuned import TunedEmbedder
+    from toolsearch.tuning.static import distill
+
+    encoder = TunedEmbedder(base) if base else BundledEmbedder()
+    documents = list(map(render_document, catalog.values()))
+    with progress_bar("Embedding tokens") as progress:
+        made = distill(encoder, output, name=name, documents=documents, progress=progress)
+    if json:
+        show_json({"embedder_id": made.id, "distilled_from": encoder.id, "dim": made.dim})
+        return
+    show(f"Embedder {made.id} in {output}. Use it: --embedder {shlex.quote(_path(output))}")
 
 
 def _check_installed() -> None:

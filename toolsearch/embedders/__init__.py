@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolsearch.embedders.load import load_embedder
     from toolsearch.embedders.minilm import MiniLmEmbedder
     from toolsearch.embedders.sentence_transformers import SentenceTransformerEmbedder
+    from toolsearch.embedders.static import StaticEmbedder
     from toolsearch.embedders.tuned import TunedEmbedder
     from toolsearch.embedders.universal import UniversalEmbedder
 
@@ -27,6 +28,7 @@ __all__ = [
     "JoinedEmbedder",
     "MiniLmEmbedder",
     "SentenceTransformerEmbedder",
+    "StaticEmbedder",
     "TunedEmbedder",
     "UniversalEmbedder",
     "default_cache_path",
@@ -42,6 +44,7 @@ _MODULES = {
     "JoinedEmbedder": "joined",
     "MiniLmEmbedder": "minilm",
     "SentenceTransformerEmbedder": "sentence_transformers",
+    "StaticEmbedder": "static",
     "TunedEmbedder": "tuned",
     "UniversalEmbedder": "universal",
     "default_cache_path": "cache",

@@ -31,7 +31,8 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
       for what it does not read. ``multilingual:EMBEDDER`` has another one for English.
     - ``st:NAME``, ``st:NAME@COMMIT``, ``st:FOLDER``: a sentence-transformers model from the hub, at a
       commit, or from a folder.
-    - ``FOLDER``: what ``toolsearch tune`` wrote; a path with a slash, or of a folder that is there.
+    - ``FOLDER``: what ``toolsearch tune`` wrote, also with ``--static``; a path with a slash, or of a folder
+      that is there.
     - ``http://HOST/v1#MODEL``, ``https://HOST/v1#MODEL``: an OpenAI-compatible endpoint. Its key is read
       from ``TOOLSEARCH_EMBEDDER_API_KEY``, for api.openai.com also from ``OPENAI_API_KEY``.
 
@@ -61,16 +62,21 @@ def load_embedder(spec: str = "default", *, threads: int | None = None) -> Embed
     if spec.startswith(("http://", "https://")):
         return _http(spec)
     if _is_folder(spec):
-        from toolsearch.embedders.tuned import TunedEmbedder
-
         # A home folder that the system does not know leaves the path as it is, which no folder has.
-        return TunedEmbedder(os.path.expanduser(spec), threads=threads)  # noqa: PTH111
+        return _of_folder(os.path.expanduser(spec), threads)  # noqa: PTH111
     shown = re.sub(r"//.*@", f"//{HIDDEN}@", spec)
     raise EmbedderUnavailableError(f"Unknown embedder {shown!r}. Known are {KNOWN_SPECS}.")
 
 
 def _is_folder(spec: str) -> bool:
     return "://" not in spec and ("/" in spec or "\\" in spec or (spec != "" and Path(spec).is_dir()))
+
+
+def _of_folder(folder: str, threads: int | None) -> Embedder:
+    from toolsearch.embedders.static import StaticEmbedder, is_static_folder
+    from toolsearch.embedders.tuned import TunedEmbedder
+
+    return StaticEmbedder(folder) if is_static_folder(folder) else TunedEmbedder(folder, threads=threads)
 
 
 def _of_this_release(spec: str, embedder: Embedder) -> Embedder:

@@ -53,6 +53,11 @@ class OnnxModel:
 
     def forward(self, token_ids: NDArray[np.int64]) -> Vectors:
         """Mean token vectors (n, dim) of n texts of equal token length, not yet of unit length."""
+        mean: Vectors = self.hidden(token_ids).mean(axis=1, dtype=np.float64).astype(np.float32)
+        return mean
+
+    def hidden(self, token_ids: NDArray[np.int64]) -> Vectors:
+        """The vectors (n, tokens, dim) of all tokens of n texts of equal token length."""
         inputs = {
             "input_ids": token_ids,
             "attention_mask": np.ones_like(token_ids),
@@ -62,8 +67,8 @@ class OnnxModel:
             (hidden,) = self.session.run(None, inputs)
         except Exception as exc:
             raise EmbeddingError(f"The embedder could not run its model: {exc}") from exc
-        mean: Vectors = hidden.mean(axis=1, dtype=np.float64).astype(np.float32)
-        return mean
+        vectors: Vectors = hidden
+        return vectors
 
 
 class OnnxEncoder:

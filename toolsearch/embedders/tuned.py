@@ -114,6 +114,15 @@ class TunedEmbedder:
         return f"TunedEmbedder({str(self.folder)!r}, id={self.id!r})"
 
     @property
+    def model(self) -> OnnxModel:
+        """What runs it, checked and loaded now if it is not yet.
+
+        Raises:
+            EmbedderUnavailableError: a file is missing or altered.
+        """
+        return self._encoder.model
+
+    @property
     def threads(self) -> int:
         """How many threads embed many texts."""
         return self._encoder.threads
