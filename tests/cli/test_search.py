@@ -1,8 +1,11 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
+from tests.sources.mcp.support import a_tool, scripted
+from tests.sources.openapi.documents import document, operation
 
 
 def test_json_has_the_hits_best_first_and_what_they_cost(run: Run, index: Path) -> None:
@@ -215,3 +218,24 @@ def test_text_of_a_tool_cannot_drive_the_terminal(run: Run, tmp_path: Path) -> N
     out = run("search", "wipes all of it", "-i", tmp_path / "x", "-k", 1).out
     assert "\x1b" not in out
     assert "[bold]all[/]" in out
+
+
+def test_catalogs_are_searched_without_an_index(run: Run, catalog: Path, index: Path, tmp_path: Path) -> None:
+    """As an index of them is."""
+    found = run("search", "send an email", "-c", catalog, "-k", "2", "--json").json
+    indexed = run("search", "send an email", "-i", index, "-k", "2", "--json").json
+    assert {**found, "took_ms": 0} == {**indexed, "took_ms": 0}
+    config = tmp_path / "mcp.json"
+    servers = {"bank": scripted([a_tool("pay", "Pay a bill")])}
+    (tmp_path / "pets.json").write_text(json.dumps(document({"/pets": {"get": operation(summary="Pets")}})))
+    entries = {"mcpServers": servers, "openapi": {"shop": {"document": "pets.json"}}}
+    config.write_text(json.dumps(entries))
+    both = run("search", "select:bank__pay,shop__op,mail__send_email", "-c", config, "-c", catalog, "--json")
+    assert [hit["name"] for hit in both.json["hits"]] == ["bank__pay", "shop__op", "mail__send_email"]
+
+
+def test_a_search_needs_an_index_or_a_catalog_and_not_both(run: Run, catalog: Path, index: Path) -> None:
+    for options in ((), ("-i", index, "-c", catalog)):
+        refused = run("search", "send an email", *options)
+        assert refused.code == 2
+        assert "give an index (-i) or catalogs (-c), and not both" in refused.err

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolsearch.cli.options import EmbedderSpec, IndexFolder, Json
-from toolsearch.cli.output import show_json
+from toolsearch.cli.catalogs import load_catalog
+from toolsearch.cli.options import EmbedderSpec, Json
+from toolsearch.cli.output import progress_bar, show_json
 from toolsearch.cli.results import result_json, show_result
+
+if TYPE_CHECKING:
+    from toolsearch.embedders.base import Embedder
+    from toolsearch.index.tool_index import ToolIndex
 
 
 def search(
@@ -23,8 +29,22 @@ def search(
             show_default=False,
         ),
     ],
-    index: IndexFolder,
+    index: Annotated[
+        Path | None,
+        typer.Option("-i", "--index", metavar="DIR", help="The index folder.", show_default=False),
+    ] = None,
     *,
+    catalog: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-c",
+            "--catalog",
+            metavar="CATALOG",
+            help="In place of an index: what index build takes, such as a configuration of MCP servers or an "
+            "OpenAPI document; embedded now, as far as no earlier run has.",
+            show_default=False,
+        ),
+    ] = None,
     k: Annotated[
         int | None,
         typer.Option("-k", metavar="N", help="Exactly N tools, fit or not. Without it the scores decide."),
@@ -66,8 +86,6 @@ def search(
     Several queries are answered as one list that is fair to each. "select:NAME,NAME" takes tools by name.
     Options with NAME, TAG or GLOB may be given several times.
     """
-    from toolsearch.cli.embedding import open_embedder_of
-    from toolsearch.index.tool_index import ToolIndex
     from toolsearch.retrieval.base import SearchRequest
     from toolsearch.retrieval.filters import allowed_rows
     from toolsearch.retrieval.searcher import ToolSearcher
@@ -85,8 +103,7 @@ def search(
         exclude=frozenset(exclude or ()),
         steps=steps,
     )
-    chosen = open_embedder_of(index, embedder, cache=False).embedder
-    loaded = ToolIndex.load(index, chosen)
+    loaded, chosen = _opened(index, catalog or [], embedder)
     # So that the time of the search is not that of loading the model.
     chosen.embed_queries(())
     result = ToolSearcher(loaded, chosen).search(request)
@@ -96,6 +113,23 @@ def search(
     allowed = allowed_rows(loaded, request)
     n_tools = len(loaded) if allowed is None else int(allowed.sum())
     show_result(queries, result, n_tools=n_tools, explain=explain)
+
+
+def _opened(index: Path | None, catalogs: Sequence[str], embedder: str) -> tuple[ToolIndex, Embedder]:
+    """The index in a folder, or one of catalogs, and the embedder that it was built with."""
+    from toolsearch.cli.embedding import open_embedder, open_embedder_of
+    from toolsearch.index.tool_index import ToolIndex
+    from toolsearch.retrieval.building import build_index
+
+    if (index is None) == (not catalogs):
+        raise typer.BadParameter("give an index (-i) or catalogs (-c), and not both.", param_hint="-i")
+    if index is not None:
+        chosen = open_embedder_of(index, embedder, cache=False).embedder
+        return ToolIndex.load(index, chosen), chosen
+    loaded = load_catalog(catalogs)
+    chosen = open_embedder(embedder, cache=True).embedder
+    with progress_bar("Embedding") as progress:
+        return build_index(loaded.catalog, chosen, progress=progress), chosen
 
 
 def _queries(arguments: Sequence[str]) -> tuple[str, ...]:
