@@ -22,6 +22,7 @@ from toolsearch.server import ServerSettings, create_app, serving
 from toolsearch.server.rates import Rates
 from toolsearch.server.running import make_server
 from toolsearch.testing import HashingEmbedder
+from toolsearch.tools import Tool
 
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
 
@@ -252,3 +253,12 @@ def test_a_bucket_fills_again() -> None:
         rates.take("a")
     with pytest.raises(TooBusyError):
         rates.take("a")
+
+
+def test_a_definition_that_no_encoding_can_carry_is_answered_all_the_same() -> None:
+    broken = Tool(raw_name="broken", description="Half a character: \ud800", title="\ud800")
+    with service((*OFFICE, broken)) as served:
+        found = served.http.post("/v1/search", json={"queries": "broken", "k": 1, "form": "openai_chat"})
+        assert found.json()["hits"][0]["description"] == "Half a character: \ud800"
+        assert served.http.get("/v1/tools").json()["total"] == len(OFFICE) + 1
+        assert served.http.get("/v1/catalogs/default/tools").status_code == 200

@@ -10,6 +10,7 @@ import typer
 
 from toolsearch.cli.errors import ExitCode
 from toolsearch.cli.output import say
+from toolsearch.exceptions import ServerSettingsError
 
 _KEY_VARIABLE = "TOOLSEARCH_SERVER_API_KEY"
 
@@ -203,8 +204,11 @@ def serve(
         logging.getLogger("toolsearch.server").setLevel(logging.INFO)
     if settings.database is None:
         say("Sessions, keys and usage are kept in memory; --database FILE keeps them for longer.")
-    app = create_app(index, settings, embedder=chosen, tools=tools)
-    server = make_server(app, settings, on_start=lambda url: say(f"Serving {index} at {url}"))
+    try:
+        app = create_app(index, settings, embedder=chosen, tools=tools)
+        server = make_server(app, settings, on_start=lambda url: say(f"Serving {index} at {url}"))
+    except ImportError as exc:
+        raise ServerSettingsError(str(exc)) from exc
     try:
         server.run()
     except SystemExit:

@@ -33,6 +33,7 @@ def make_server(
     try:
         import uvicorn
     except ImportError as exc:
+        app.state.service.close()
         raise ImportError("The service needs uvicorn. Install it: pip install 'toolsearch[server]'") from exc
 
     class Server(uvicorn.Server):
