@@ -41,7 +41,7 @@ class Served:
 
     def as_key(self, secret: str) -> httpx.Client:
         """A client that sends this key; it uses the connections of `http`."""
-        client = httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {secret}"}, timeout=20)
+        client = httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {secret}"}, timeout=120)
         self._opened.append(client)
         return client
 
@@ -66,10 +66,10 @@ def service(
     index = build_index(tools, embedder)
     if folder is not None:
         index.save(folder)
-    chosen = ServerSettings(**{"port": 0, **settings})
+    chosen = ServerSettings(**{"port": 0, "timeout_s": 120, **settings})
     app = create_app(folder or index, chosen, embedder=embedder, tools=callable_tools)
     app.state.clients = []
-    with serving(app, chosen) as url, httpx.Client(base_url=url, timeout=20) as http:
+    with serving(app, chosen) as url, httpx.Client(base_url=url, timeout=120) as http:
         try:
             if wait:
                 until(lambda: http.get("/readyz").status_code == 200)

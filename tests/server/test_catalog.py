@@ -171,7 +171,7 @@ def test_searches_have_an_answer_while_the_catalog_changes(served: Served) -> No
     stop, statuses, problems = threading.Event(), set(), []
 
     def search() -> None:
-        with httpx.Client(base_url=served.url, timeout=20) as http:
+        with httpx.Client(base_url=served.url, timeout=120) as http:
             while not stop.is_set():
                 response = http.post("/v1/search", json={"queries": "send_email", "k": 1})
                 statuses.add(response.status_code)
@@ -194,7 +194,7 @@ def test_searches_have_an_answer_while_the_catalog_changes(served: Served) -> No
 
 def test_writers_at_once_lose_nothing(served: Served) -> None:
     def put(n: int) -> None:
-        with httpx.Client(base_url=served.url, timeout=20) as http:
+        with httpx.Client(base_url=served.url, timeout=120) as http:
             assert http.put(f"/v1/tools/net__p{n}", json={**PING, "name": f"p{n}"}).status_code == 201
             tags = {"tags": [f"t{n}"]} if n % 2 else {"title": f"t{n}"}
             assert http.patch("/v1/tools/web__search", json=tags).status_code == 200
