@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import random
+import re
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.gateway.support import as_process, connected, gateway_of, served, text_of
-from tests.sources.mcp.support import is_running, scripted, tools, until
+from tests.sources.mcp.support import free_port, is_running, scripted, tools, until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 
@@ -65,10 +69,51 @@ def test_a_gateway_ends_with_its_client_and_its_servers_with_it(how: str, tmp_pa
     until(lambda: not is_running(pid))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_gateway_over_http_ends_with_its_servers_when_it_is_told_to(tmp_path: Path) -> None:
+    port = free_port()
+    started = as_process(tmp_path, {"post": scripted(tools("pid"), deaf=True)}, "--http", f"127.0.0.1:{port}")
+    with (tmp_path / "gateway.log").open("wb") as log:
+        process = subprocess.Popen(
+            [started.command, *started.args], cwd=started.cwd, env=started.env, stderr=log, stdout=log
+        )
+
+    async def pid_of_the_server() -> int:
+        call = {"name": "post__pid", "arguments": {}}
+        async with Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp"), mode="legacy") as client:
+            return int(text_of(await client.call_tool("call_tool", call)))
+
+    try:
+        until(lambda: process.poll() is not None or "behind" in (tmp_path / "gateway.log").read_text())
+        until(lambda: process.poll() is not None or listens(port))
+        pid = asyncio.run(pid_of_the_server())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        until(lambda: not is_running(pid))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
 def left() -> list[str]:
     """The tasks of the running loop; the server of streams keeps one in each loop that it has ever run in."""
     names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
     return [name for name in names if name != "_shutdown_watcher"]
+
+
+def open_files() -> list[str]:
+    """What this process has open, once nothing is open that only waits to be collected."""
+    gc.collect()
+    return sorted(
+        re.sub(r"\d+", "N", str(each.readlink()))
+        for each in Path("/proc/self/fd").iterdir()
+        if each.is_symlink()
+    )
 
 
 @linux
@@ -112,10 +157,10 @@ def test_nothing_is_left_of_many_clients_and_servers_that_were_killed(tmp_path: 
 
     # What is imported and opened once is not counted.
     asyncio.run(warm())
-    files = len(list(Path("/proc/self/fd").iterdir()))
+    files = open_files()
     answered, failed = asyncio.run(soak())
     assert answered + failed == 200
     assert answered > 60
     assert len(pids) > 5
     assert not any(map(is_running, pids))
-    assert len(list(Path("/proc/self/fd").iterdir())) == files
+    assert open_files() == files

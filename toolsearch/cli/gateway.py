@@ -182,6 +182,8 @@ async def _over_http(gateway: Gateway, app: Starlette, host: str, port: int) -> 
     server = uvicorn.Server(
         uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5)
     )
+    # The server ends with the signal, and then sends it again, which would end the process at once.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     async with gateway:
         say(f"{counted(len(gateway.servers.servers), 'MCP server')} behind http://{shown}:{port}{PATH}")
         await server.serve()

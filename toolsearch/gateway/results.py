@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import mcp_types as types
 
 from toolsearch.gateway.uris import gateway_uri
 
-Content = TypeVar("Content", bound=types.TextResourceContents | types.BlobResourceContents)
+Contents: TypeAlias = types.TextResourceContents | types.BlobResourceContents
 Block = TypeVar("Block", bound=types.ContentBlock)
 
 _OURS = ("toolsearch/", "io.modelcontextprotocol/")
@@ -35,7 +35,7 @@ def passed_block(block: Block, server: str) -> Block:
     return block
 
 
-def passed_contents(contents: Content, server: str) -> Content:
+def passed_contents(contents: Contents, server: str) -> Contents:
     """What is in a resource, under the address that clients know."""
     return contents.model_copy(update={"uri": gateway_uri(server, contents.uri)})
 

@@ -39,7 +39,7 @@ def apology(customer: str) -> str:
     return f"Apologise to {customer}."
 
 
-@server.completion()
+@server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
 async def complete(
     ref: PromptReference | ResourceTemplateReference,
     argument: CompletionArgument,
