@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _NEEDED = ("torch", "transformers", "onnx")
 _VALIDATION_SHARE = 0.15
+# Measurements without a gain, 25 steps apart, after which more steps only learn the requests by heart.
+_PATIENCE = 2
 
 
 def tune(
@@ -114,7 +116,13 @@ def tune(
         validation = dataset_source(stopping, name="held-out queries")
         sources = sources_for(loaded.catalog, trained, written=written)
     settings = TuneSettings(
-        steps=steps, minutes=minutes, seed=seed, threads=threads, evaluate_every=25, checkpoint_every=25
+        steps=steps,
+        minutes=minutes,
+        seed=seed,
+        threads=threads,
+        evaluate_every=25,
+        patience=_PATIENCE,
+        checkpoint_every=25,
     )
     parts = [f"{counted(len(each), 'pair')} of {each.name}" for each in sources]
     say(f"Training on {', '.join(parts)}.")
