@@ -12,7 +12,8 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.server.support import OFFICE_NAMES, Served, service
 from toolsearch import AsyncClient, Client
-from toolsearch.api.keys import KeyScope, NewKey
+from toolsearch.api.keys import NewKey
+from toolsearch.api.scopes import KeyScope
 from toolsearch.api.search import SearchQuery
 from toolsearch.exceptions import ServiceError, ServiceUnreachableError
 from toolsearch.http.retries import RetryPolicy

@@ -13,7 +13,8 @@ import httpx
 from fastapi import FastAPI
 
 from tests.retrieval.support import OFFICE
-from toolsearch.api.keys import KeyScope, NewKey
+from toolsearch.api.keys import NewKey
+from toolsearch.api.scopes import KeyScope
 from toolsearch.embedders.base import Embedder
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app, serving

@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.server.support import Served, service
-from toolsearch.api.keys import KeyScope, NewKey
+from toolsearch.api.keys import NewKey
+from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import ServerSettingsError
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app

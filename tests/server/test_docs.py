@@ -59,7 +59,7 @@ def test_every_setting_of_the_example_is_one() -> None:
 
 
 def test_every_scope_is_listed() -> None:
-    from toolsearch.api.keys import KeyScope
+    from toolsearch.api.scopes import KeyScope
 
     listed = re.findall(r"^\| `(search|manage|call|admin)` \|", TEXT, re.MULTILINE)
     assert listed == [scope.value for scope in KeyScope]

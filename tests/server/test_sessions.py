@@ -71,7 +71,7 @@ def test_without_tools_to_call_there_is_no_calling(served: Served) -> None:
 
 
 def test_a_tool_that_was_given_can_be_called() -> None:
-    from toolsearch.api.keys import KeyScope
+    from toolsearch.api.scopes import KeyScope
 
     tool = shout("!")
     with service((*OFFICE, tool), callable_tools=(tool,)) as served:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
 from toolsearch.api.base import Answered, Asked, Name
-
-
-class KeyScope(StrEnum):
-    """What a key may do: find and read, change the catalog, call tools, everything."""
-
-    SEARCH = "search"
-    MANAGE = "manage"
-    CALL = "call"
-    ADMIN = "admin"
-
+from toolsearch.api.scopes import KeyScope
 
 _Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from toolsearch.api.keys import KeyScope
+from toolsearch.api.scopes import KeyScope
 from toolsearch.cli.errors import EXIT_CODES
 from toolsearch.cli.options import Json
 from toolsearch.cli.output import say, show, show_json, show_table

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
 
-from toolsearch.api.keys import KeyScope
+from toolsearch.api.scopes import KeyScope
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.discovery import Discovery

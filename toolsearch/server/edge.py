@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 
-from toolsearch.api.keys import KeyScope
+from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import (
     BodyTooLargeError,
     ForeignRequestError,

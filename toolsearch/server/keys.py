@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from toolsearch.api.keys import KeyEntry, KeyScope, MadeKey, NewKey
+from toolsearch.api.keys import KeyEntry, MadeKey, NewKey
+from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import AccessDeniedError, RequestRefusedError, UnknownResourceError
 from toolsearch.retrieval.permission import ToolFilter
 
