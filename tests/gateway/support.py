@@ -42,7 +42,9 @@ def gateway_of(folder: Path, entries: JsonObject | None = None, **options: Any) 
     """A gateway in this process; by default in front of two servers."""
     configs = read_mcp_config({"mcpServers": two_servers() if entries is None else entries})
     sources = options.pop("sources", None) or GatewaySources(configs)
-    return Gateway(sources, folder=folder / "state", embedder=HashingEmbedder, **options)
+    # However busy the machine is, no server is late.
+    options = {"wait_s": 120.0, "embedder": HashingEmbedder, **options}
+    return Gateway(sources, folder=folder / "state", **options)
 
 
 @asynccontextmanager

@@ -156,8 +156,7 @@ def test_the_index_is_kept_and_only_what_changed_is_embedded(tmp_path: Path) -> 
 
     async def searched(*listed: Any) -> int:
         embedder = CountingEmbedder(HashingEmbedder())
-        gateway = gateway_of(tmp_path, {"post": scripted(listed)})
-        gateway._search._make = lambda: embedder
+        gateway = gateway_of(tmp_path, {"post": scripted(listed)}, embedder=lambda: embedder)
         async with served(gateway) as url, Client(streamable_http_client(url)) as client:
             await client.call_tool("tool_search", {"queries": ["a letter"]})
         return embedder.n_texts
