@@ -221,7 +221,8 @@ def test_what_is_let_in_is_decided_with_what_was_there_before() -> None:
     seen: list[tuple[str, list[str], list[str]]] = []
 
     def admit(server: str, older: Any, newer: Any) -> list[Tool]:
-        seen.append((server, *(sorted(tool.raw_name for tool in tools) for tools in (older, newer))))
+        before, after = (sorted(tool.raw_name for tool in tools) for tools in (older, newer))
+        seen.append((server, before, after))
         return [tool for tool in newer if tool.raw_name != "held"]
 
     with servers({"admit": admit}, a=scripted(tools("change", "held"))) as source:
