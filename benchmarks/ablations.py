@@ -1,9 +1,10 @@
 """What the constants of a search were chosen by: one table each, over the dev queries of the bench sets.
 
-    python -m benchmarks.ablations [--table NAME] [--data DIR]
+    python -m benchmarks.ablations [--table NAME] [--data DIR] [--encoders DIR]
 
 Writes benchmarks/results/tables/NAME.json, which `python -m benchmarks.report` shows. In all but the table of
-names, names take no part.
+names, names take no part. The table of averages needs the trainings, in the folders final, fold1, fold2 and
+fold3 of `--encoders`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.absent import absent
+from benchmarks.averages import averages
 from benchmarks.conditions import read_conditions
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.documents import COMPOSITIONS
@@ -25,12 +27,15 @@ from benchmarks.embedding import RememberingEmbedder, make_embedder
 from benchmarks.encoder_speed import encoder_speed
 from benchmarks.graph import graph
 from benchmarks.languages import languages
+from benchmarks.late import late
 from benchmarks.machine import describe_machine
 from benchmarks.names import names
 from benchmarks.results import REFERENCE, RESULTS
 from benchmarks.scored import DEPTH, ScoredSet, Scores, score_set
+from benchmarks.static import static
 from benchmarks.steps import steps
 from benchmarks.unread import unread
+from benchmarks.vectors import vectors
 from toolsearch.document import render_document
 from toolsearch.evaluation import metrics
 from toolsearch.evaluation.datasets import Dataset
@@ -57,12 +62,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.ablations", description="Measure alternatives."
     )
-    parser.add_argument("--table", action="append", choices=TABLES, help="only this one; may be repeated")
+    parser.add_argument(
+        "--table", action="append", choices=[*TABLES, AVERAGES], help="only this one; may be repeated"
+    )
     parser.add_argument(
         "--data", type=Path, default=DEFAULT_DATA, metavar="DIR", help="folder of the bench sets"
     )
     parser.add_argument("--results", type=Path, default=TABLES_FOLDER, metavar="DIR")
+    parser.add_argument("--encoders", type=Path, metavar="DIR", help="trainings, for the table of averages")
     options = parser.parse_args(arguments)
+    tables = {**TABLES, AVERAGES: partial(averages, encoders=options.encoders)}
+    asked = options.table or [name for name in tables if name != AVERAGES or options.encoders]
+    if AVERAGES in asked and not options.encoders:
+        parser.error("The table of averages needs --encoders, the folder of the trainings.")
     embedder = make_embedder("bundled")
     try:
         datasets = _datasets(options.data)
@@ -70,11 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {exc}", file=sys.stderr)
         return 2
     options.results.mkdir(parents=True, exist_ok=True)
-    for name in options.table or TABLES:
+    for name in asked:
         print(f"measuring {name}", flush=True)
         table = {
-            **TABLES[name](datasets, embedder),
-            "command": f"python -m benchmarks.ablations --table {name}",
+            **tables[name](datasets, embedder),
+            "command": _command(name),
             "embedder": embedder.id,
             "machine": describe_machine(),
             "versions": measured_versions(),
@@ -188,7 +200,18 @@ TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObje
     "encoder-speed": encoder_speed,
     "graph": graph,
     "steps": steps,
+    "vectors": vectors,
+    "late": late,
+    "static": static,
 }
+
+AVERAGES = "averages"
+"""A table that needs more than the bench sets."""
+
+
+def _command(name: str) -> str:
+    encoders = " --encoders DIR" if name == AVERAGES else ""
+    return f"python -m benchmarks.ablations --table {name}{encoders}"
 
 
 def _fixed(scores: Scores, k: int) -> int:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.embedding import RememberingEmbedder
 from toolsearch.document import render_document
+from toolsearch.embedders.base import Embedder
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
 from toolsearch.index.lexical import LexicalIndex
 from toolsearch.retrieval.fusion import dense_weight
@@ -47,7 +47,7 @@ class ScoredSet:
 
 
 def score_set(
-    dataset: Dataset, embedder: RememberingEmbedder, document: Callable[[Tool], str] = render_document
+    dataset: Dataset, embedder: Embedder, document: Callable[[Tool], str] = render_document
 ) -> ScoredSet:
     """Both channels of every query with gold tools and every tool of a data set."""
     tools = list(dataset.catalog.values())
