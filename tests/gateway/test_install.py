@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
@@ -243,6 +243,7 @@ PARTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(PARTS)
 def test_what_is_no_comment_and_no_last_comma_stays_in_its_place(parts: list[str]) -> None:
     text = "".join(parts)
@@ -259,6 +260,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.text(max_size=2), VALUES, max_size=4), st.text(max_size=2), VALUES, st.integers(0, 4)
 )

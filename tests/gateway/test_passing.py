@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
@@ -22,6 +22,7 @@ from toolsearch.gateway.uris import gateway_uri, upstream_uri
 SHOPS = {"shop": sdk_server("papers"), "other shop": sdk_server("papers"), "post": scripted(tools("send"))}
 
 
+@settings(deadline=None)
 @given(
     server=st.text(min_size=1),
     uri=st.text(min_size=1),
