@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -56,6 +57,8 @@ MARGINS = (0.5, 0.6, 0.7, 0.8)
 FIXED = (3, 5, 7, 10)
 THRESHOLDS = (0.5, 0.7, 0.8, 0.85, 0.88, 0.9, 0.95)
 
+Table: TypeAlias = Callable[[Sequence[Dataset], RememberingEmbedder], JsonObject]
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the tables that the command line asks for; the exit code."""
@@ -71,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=TABLES_FOLDER, metavar="DIR")
     parser.add_argument("--encoders", type=Path, metavar="DIR", help="trainings, for the table of averages")
     options = parser.parse_args(arguments)
-    tables = {**TABLES, AVERAGES: partial(averages, encoders=options.encoders)}
+    tables: dict[str, Table] = {**TABLES, AVERAGES: partial(averages, encoders=options.encoders)}
     asked = options.table or [name for name in tables if name != AVERAGES or options.encoders]
     if AVERAGES in asked and not options.encoders:
         parser.error("The table of averages needs --encoders, the folder of the trainings.")
@@ -188,7 +191,7 @@ def documents(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> Jso
     }
 
 
-TABLES: Mapping[str, Callable[[Sequence[Dataset], RememberingEmbedder], JsonObject]] = {
+TABLES: Mapping[str, Table] = {
     "documents": documents,
     "fusion": fusion,
     "cut": cut,

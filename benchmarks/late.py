@@ -49,8 +49,9 @@ class TokenEncoder:
     def encode(self, text: str) -> Tokens:
         """The same, computed now."""
         ids = np.array([self.model.tokenize(text)], dtype=np.int64)
-        rows: Tokens = self.model.hidden(ids)[0, 1:-1]
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = self.model.hidden(ids)[0, 1:-1]
+        unit: Tokens = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
 
 
 def max_sim(query: Tokens, document: Tokens) -> float:

@@ -17,9 +17,10 @@ from benchmarks import vectors as vectors_table
 from benchmarks.ablations import main
 from benchmarks.averages import FOUR, SHIPPED, TRIED, averages
 from benchmarks.embedding import RememberingEmbedder
+from benchmarks.encoder_card import UNSEEN
 from benchmarks.late import TokenEncoder, Tokens, max_sim, rerank
 from benchmarks.scored import ScoredSet, score_set
-from benchmarks.unseen import DENSE, FUSED, UNSEEN, dense_and_fused, unseen_sets
+from benchmarks.unseen import DENSE, FUSED, dense_and_fused, unseen_sets
 from benchmarks.vectors import all_parts, name_and_description, parameter_groups, score_parts
 from toolsearch.catalog import Catalog
 from toolsearch.evaluation.datasets import BenchQuery, Dataset, make_dataset

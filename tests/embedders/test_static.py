@@ -33,10 +33,10 @@ def write_folder(folder: Path, *, values: np.ndarray = VALUES, max_tokens: int =
     tokenizer.save(str(folder / TOKENIZER))
     np.save(folder / TABLE, values)
     np.save(folder / SCALES, WEIGHTS)
-    digests = [
+    table, scales, tokens = (
         hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (TABLE, SCALES, TOKENIZER)
-    ]
-    StaticConfig("words", values.shape[1], max_tokens, *digests).write(folder)
+    )
+    StaticConfig("words", values.shape[1], max_tokens, table, scales, tokens).write(folder)
     return folder
 
 
@@ -45,9 +45,8 @@ def test_a_vector_is_the_weighed_sum_of_its_tokens(tmp_path: Path) -> None:
     embedder = StaticEmbedder(write_folder(tmp_path))
     assert isinstance(embedder, Embedder)
     rows = embedder.embed_documents(["send mail", "rain", "send send", "send unheard"])
-    np.testing.assert_allclose(
-        rows, [[1 / 5**0.5, 2 / 5**0.5], [-0.6, 0.8], [1, 0], [1, 0]], rtol=0, atol=1e-6
-    )
+    expected = np.array([[1 / 5**0.5, 2 / 5**0.5], [-0.6, 0.8], [1, 0], [1, 0]])
+    np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-6)
     assert rows.dtype == np.float32
     assert (embedder.embed_queries(["send mail"]) == rows[:1]).all()
 
