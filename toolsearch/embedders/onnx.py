@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -189,25 +188,6 @@ def open_onnx(weights: Path, vocabulary: Path, *, max_tokens: int, unknown_token
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_tokens)
     return OnnxModel(tokenizer, session, unknown_token)
-
-
-def check_file(path: Path, sha256: str, *, owner: str, expected: str, remedy: str) -> None:
-    """Nothing, when the file has this SHA-256.
-
-    Raises:
-        EmbedderUnavailableError: it has not, or cannot be read; `owner`, what was `expected` and the
-            `remedy` make up the message.
-    """
-    try:
-        with path.open("rb") as file:
-            genuine = hashlib.file_digest(file, "sha256").hexdigest() == sha256
-    except OSError as exc:
-        reason = f"cannot be read ({exc.strerror})"
-    else:
-        if genuine:
-            return
-        reason = f"is not the file that {expected} (its SHA-256 differs)"
-    raise EmbedderUnavailableError(f"{owner} {str(path)!r} {reason}. {remedy}")
 
 
 def _equal_length_batches(token_ids: list[list[int]], wanted: list[int]) -> Iterator[list[int]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from toolsearch.embedders.base import Progress, Vectors, as_unit_rows
-from toolsearch.embedders.language import is_not_english
-from toolsearch.embedders.onnx import MAX_CHARACTERS, check_file
-from toolsearch.embedders.text import latin_share, short_digest, without_surrogates
+from toolsearch.embedders.files import check_file, id_of, read_facts, write_facts
+from toolsearch.embedders.language import english_share
+from toolsearch.embedders.onnx import MAX_CHARACTERS
+from toolsearch.embedders.text import without_surrogates
 from toolsearch.exceptions import EmbedderUnavailableError
 
 if TYPE_CHECKING:
@@ -53,13 +53,11 @@ class StaticConfig:
     @property
     def id(self) -> str:
         """The name and a digest of all that decides the vectors."""
-        parts = {key: value for key, value in asdict(self).items() if key != "name"}
-        return f"{self.name}@{short_digest(json.dumps([parts, MAX_CHARACTERS], sort_keys=True))}"
+        return id_of(self.name, self, MAX_CHARACTERS)
 
     def write(self, folder: Path) -> None:
         """Write ``static.json``."""
-        text = json.dumps(asdict(self), indent=2) + "\n"
-        (folder / CONFIG).write_text(text, encoding="utf-8")
+        write_facts(self, folder / CONFIG)
 
     @classmethod
     def read(cls, folder: Path) -> StaticConfig:
@@ -68,16 +66,9 @@ class StaticConfig:
         Raises:
             EmbedderUnavailableError: there is no such file, or it is none that this release can read.
         """
-        path = folder / CONFIG
-        try:
-            config = cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as exc:
-            raise EmbedderUnavailableError(f"{str(path)!r} describes no static encoder: {exc}") from exc
-        if config.format != FORMAT:
-            raise EmbedderUnavailableError(
-                f"{str(path)!r} has format {config.format}, and this release reads {FORMAT}. Make it again."
-            )
-        return config
+        return read_facts(
+            cls, folder / CONFIG, encoder="static encoder", reads=FORMAT, remedy="Make it again."
+        )
 
 
 class StaticEmbedder:
@@ -130,8 +121,7 @@ class StaticEmbedder:
 
     def reads(self, text: str) -> float:
         """Share of the text's letters that are Latin, half of that in another language than English."""
-        text = text[:MAX_CHARACTERS]
-        return latin_share(text) * (0.5 if is_not_english(text) else 1.0)
+        return english_share(text[:MAX_CHARACTERS])
 
     @cached_property
     def _loaded(self) -> tuple[Tokenizer, Vectors]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from toolsearch.embedders.base import Progress, Vectors
-from toolsearch.embedders.language import is_not_english
-from toolsearch.embedders.onnx import MAX_CHARACTERS, RECIPE, OnnxEncoder, OnnxModel, check_file, open_onnx
-from toolsearch.embedders.text import latin_share, short_digest
-from toolsearch.exceptions import EmbedderUnavailableError
+from toolsearch.embedders.files import check_file, id_of, read_facts, write_facts
+from toolsearch.embedders.language import english_share
+from toolsearch.embedders.onnx import MAX_CHARACTERS, RECIPE, OnnxEncoder, OnnxModel, open_onnx
 
 CONFIG = "encoder.json"
 WEIGHTS = "model.int8.onnx"
@@ -48,13 +46,11 @@ class EncoderConfig:
     @property
     def id(self) -> str:
         """The name and a digest of all that decides the vectors."""
-        parts = {key: value for key, value in asdict(self).items() if key != "name"}
-        return f"{self.name}@{short_digest(json.dumps([parts, RECIPE, MAX_CHARACTERS], sort_keys=True))}"
+        return id_of(self.name, self, RECIPE, MAX_CHARACTERS)
 
     def write(self, folder: Path) -> None:
         """Write ``encoder.json``."""
-        text = json.dumps(asdict(self), indent=2) + "\n"
-        (folder / CONFIG).write_text(text, encoding="utf-8")
+        write_facts(self, folder / CONFIG)
 
     @classmethod
     def read(cls, folder: Path) -> EncoderConfig:
@@ -63,17 +59,9 @@ class EncoderConfig:
         Raises:
             EmbedderUnavailableError: there is no such file, or it is none that this release can read.
         """
-        path = folder / CONFIG
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            config = cls(**record)
-        except (OSError, ValueError, TypeError) as exc:
-            raise EmbedderUnavailableError(f"{str(path)!r} describes no tuned encoder: {exc}") from exc
-        if config.format != FORMAT:
-            raise EmbedderUnavailableError(
-                f"{str(path)!r} has format {config.format}, and this release reads {FORMAT}. Tune it again."
-            )
-        return config
+        return read_facts(
+            cls, folder / CONFIG, encoder="tuned encoder", reads=FORMAT, remedy="Tune it again."
+        )
 
 
 class TunedEmbedder:
@@ -150,8 +138,7 @@ class TunedEmbedder:
 
     def reads(self, text: str) -> float:
         """Share of the text's letters that are Latin, half of that in another language than English."""
-        text = text[:MAX_CHARACTERS]
-        return latin_share(text) * (0.5 if is_not_english(text) else 1.0)
+        return english_share(text[:MAX_CHARACTERS])
 
     def _open(self) -> OnnxModel:
         config = self._config

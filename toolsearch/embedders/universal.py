@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from toolsearch.embedders.base import Progress, Vectors, as_unit_rows
-from toolsearch.embedders.onnx import check_file
+from toolsearch.embedders.files import check_file
 from toolsearch.embedders.text import short_digest, without_surrogates
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError
 
