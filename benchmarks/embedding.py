@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.data import REPOSITORY
+from toolsearch.embedders.around import EmbedderAround
 from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.embedders.cache import CachedEmbedder
@@ -21,18 +22,16 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
 VECTORS = REPOSITORY / ".cache" / "benchmarks" / "vectors.sqlite"
 
 
-class RememberingEmbedder:
+class RememberingEmbedder(EmbedderAround):
     """An embedder that asks another one for each document and each query once.
 
     For quality alone: its times say nothing.
     """
 
     def __init__(self, inner: Embedder, path: Path = VECTORS) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._documents = CachedEmbedder(inner, path)
         self._queries = CachedEmbedder(_QuerySide(inner), path)
-        self.id = inner.id
-        self.dim = inner.dim
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         return self._documents.embed_documents(texts, progress=progress)
@@ -40,11 +39,8 @@ class RememberingEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self._queries.embed_documents(texts)
 
-    def reads(self, text: str) -> float:
-        return self._inner.reads(text)
 
-
-class DocumentsRemembered:
+class DocumentsRemembered(EmbedderAround):
     """An embedder that asks another one for each document once, and for a query each time: for times.
 
     Attributes:
@@ -52,10 +48,8 @@ class DocumentsRemembered:
     """
 
     def __init__(self, inner: Embedder, path: Path = VECTORS) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._documents = CachedEmbedder(inner, path)
-        self.id = inner.id
-        self.dim = inner.dim
         self.queries_cpu_ms = 0.0
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
@@ -63,31 +57,21 @@ class DocumentsRemembered:
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         started = time.process_time()
-        vectors = self._inner.embed_queries(texts)
+        vectors = super().embed_queries(texts)
         self.queries_cpu_ms += (time.process_time() - started) * 1000
         return vectors
 
-    def reads(self, text: str) -> float:
-        return self._inner.reads(text)
 
-
-class _QuerySide:
+class _QuerySide(EmbedderAround):
     """The queries of an embedder in the place of its documents, under an id of their own."""
 
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self.id = f"{inner.id} (queries)"
-        self.dim = inner.dim
+    @property
+    def id(self) -> str:
+        return f"{super().id} (queries)"
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         del progress
-        return self._inner.embed_queries(texts)
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._inner.embed_queries(texts)
-
-    def reads(self, text: str) -> float:
-        return self._inner.reads(text)
+        return self.embed_queries(texts)
 
 
 def make_embedder(name: str) -> RememberingEmbedder:

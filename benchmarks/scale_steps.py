@@ -19,6 +19,7 @@ import psutil
 from benchmarks.scale_catalog import read_queries, real_tools, scale_tools
 from benchmarks.scale_vectors import CopiesEmbedder
 from toolsearch.catalog import Catalog
+from toolsearch.embedders.around import EmbedderAround
 from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.index.manifest import Manifest
@@ -201,25 +202,17 @@ def imports(options: Options) -> JsonObject:
     }
 
 
-class _Timed:
+class _Timed(EmbedderAround):
     """An embedder, and the seconds that its documents took."""
 
     def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self.id = inner.id
-        self.dim = inner.dim
+        super().__init__(inner)
         self.took_s = 0.0
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
-        took_s, rows = _timed(lambda: self._inner.embed_documents(texts, progress=progress))
+        took_s, rows = _timed(lambda: super(_Timed, self).embed_documents(texts, progress=progress))
         self.took_s += took_s
         return rows
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._inner.embed_queries(texts)
-
-    def reads(self, text: str) -> float:
-        return self._inner.reads(text)
 
 
 def _embedder(options: Options, tools: Sequence[Tool], n_real: int) -> CopiesEmbedder:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.scale_catalog import copy_of
 from toolsearch.document import render_document
+from toolsearch.embedders.around import EmbedderAround
 from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.tools import JsonObject, Tool
@@ -72,13 +73,11 @@ class Noise:
         }
 
 
-class CopiesEmbedder:
+class CopiesEmbedder(EmbedderAround):
     """The vectors of `tools`, as `scale_tools` gives them; of any other text what `inner` says."""
 
     def __init__(self, inner: Embedder, tools: Sequence[Tool], n_real: int, cache: Path) -> None:
-        self._inner = inner
-        self.id = inner.id
-        self.dim = inner.dim
+        super().__init__(inner)
         cached = CachedEmbedder(inner, cache)
         real = tools[:n_real]
         self.noise = Noise.measured(real, cached, sample=min(SAMPLE, len(real)))
@@ -96,9 +95,3 @@ class CopiesEmbedder:
             seeds = [(_SEED, int(place)) for place in places[copied]]
             rows[copied] = self.noise.moved(rows[copied], seeds)
         return rows
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._inner.embed_queries(texts)
-
-    def reads(self, text: str) -> float:
-        return self._inner.reads(text)

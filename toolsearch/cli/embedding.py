@@ -6,41 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors, cosine_scale
+from toolsearch.embedders.around import EmbedderAround
+from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.embedders.load import load_embedder
 from toolsearch.exceptions import ToolIndexError
 from toolsearch.index.folder import read_manifest
 
 
-class CountingEmbedder:
+class CountingEmbedder(EmbedderAround):
     """Another embedder; `n_texts` says how many documents it was given so far."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self.n_texts = 0
-
-    @property
-    def id(self) -> str:
-        return self._embedder.id
-
-    @property
-    def dim(self) -> int:
-        return self._embedder.dim
-
-    @property
-    def cosine_scale(self) -> float:
-        return cosine_scale(self._embedder)
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         self.n_texts += len(texts)
         return self._embedder.embed_documents(texts, progress=progress)
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._embedder.embed_queries(texts)
-
-    def reads(self, text: str) -> float:
-        return self._embedder.reads(text)
 
 
 @dataclass(frozen=True)

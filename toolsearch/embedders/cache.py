@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows, cosine_scale
+from toolsearch.embedders.around import EmbedderAround
+from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows
 from toolsearch.embedders.store import VectorStore, default_cache_path
 from toolsearch.exceptions import DimensionMismatchError, EmbedderUnavailableError, EmbeddingError
 
@@ -19,7 +20,7 @@ QUERIES_KEPT = 1024
 """Vectors of so many different queries stay in memory."""
 
 
-class CachedEmbedder:
+class CachedEmbedder(EmbedderAround):
     """Another embedder whose document vectors are kept in a file, and those of recent queries in memory.
 
     Documents are known by the embedder's id and the text's SHA-256. New ones are embedded in batches,
@@ -37,21 +38,11 @@ class CachedEmbedder:
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}, not at least 1.")
-        self._embedder = embedder
+        super().__init__(embedder)
         self._store = VectorStore(default_cache_path() if path is None else path)
         self._batch_size = batch_size
         self._queries: OrderedDict[str, Vectors] = OrderedDict()
         self._lock = threading.Lock()
-
-    @property
-    def id(self) -> str:
-        """The other embedder's."""
-        return self._embedder.id
-
-    @property
-    def dim(self) -> int:
-        """The other embedder's."""
-        return self._embedder.dim
 
     @property
     def store(self) -> VectorStore:
@@ -115,15 +106,6 @@ class CachedEmbedder:
             while len(self._queries) > QUERIES_KEPT:
                 self._queries.popitem(last=False)
         return self._rows(known, texts)
-
-    @property
-    def cosine_scale(self) -> float:
-        """That of the other embedder."""
-        return cosine_scale(self._embedder)
-
-    def reads(self, text: str) -> float:
-        """What the other embedder says."""
-        return self._embedder.reads(text)
 
     def _rows(self, known: Mapping[str, Vectors], texts: Sequence[str]) -> Vectors:
         return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self.dim), np.float32)

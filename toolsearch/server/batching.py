@@ -9,38 +9,18 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors, cosine_scale
+from toolsearch.embedders.around import EmbedderAround
+from toolsearch.embedders.base import Vectors
 
 _log = logging.getLogger("toolsearch.server")
 _ahead: ContextVar[Mapping[str, Vectors] | None] = ContextVar("_ahead", default=None)
 
 
-class BatchedEmbedder:
+class BatchedEmbedder(EmbedderAround):
     """Another embedder, which within `ahead` embeds given queries at once and answers from that.
 
     Nothing is kept beyond it: how long a search takes must not tell what others have searched for.
     """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    @property
-    def id(self) -> str:
-        return self._embedder.id
-
-    @property
-    def dim(self) -> int:
-        return self._embedder.dim
-
-    @property
-    def cosine_scale(self) -> float:
-        return cosine_scale(self._embedder)
-
-    def reads(self, text: str) -> float:
-        return self._embedder.reads(text)
-
-    def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
-        return self._embedder.embed_documents(texts, progress=progress)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         ahead = _ahead.get() or {}

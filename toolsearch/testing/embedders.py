@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows, cosine_scale
+from toolsearch.embedders.around import EmbedderAround
+from toolsearch.embedders.base import Embedder, Progress, Vectors, as_unit_rows
 from toolsearch.exceptions import EmbeddingError
 from toolsearch.naming import split_words
 
@@ -67,7 +68,7 @@ class HashingEmbedder:
         return as_unit_rows(rows, n=len(texts), dim=self.dim, embedder_id=self.id)
 
 
-class FlakyEmbedder:
+class FlakyEmbedder(EmbedderAround):
     """Another embedder that fails, or answers given rows, as told.
 
     Attributes:
@@ -90,13 +91,10 @@ class FlakyEmbedder:
             rows: Answers for these texts, handed out as they are: not of unit length, NaN, too short ...
             max_texts: A call with more raises `EmbeddingError`, as hosted models do.
         """
-        self._embedder = embedder
+        super().__init__(embedder)
         self.failures = list(failures)
         self._given = dict(rows or {})
         self._max_texts = max_texts
-        self.id = embedder.id
-        self.dim = embedder.dim
-        self.cosine_scale = cosine_scale(embedder)
 
     def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         self._fail_if_told(texts)
@@ -105,9 +103,6 @@ class FlakyEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         self._fail_if_told(texts)
         return self._with_given(texts, self._embedder.embed_queries(texts))
-
-    def reads(self, text: str) -> float:
-        return self._embedder.reads(text)
 
     def _fail_if_told(self, texts: Sequence[str]) -> None:
         failure = self.failures.pop(0) if self.failures else None
