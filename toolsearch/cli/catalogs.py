@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toolsearch.cli.errors import EXIT_CODES
-from toolsearch.cli.options import CatalogFiles, CatalogForm, Source, Strict
+from toolsearch.cli.options import CatalogFiles, CatalogForm, OnlyServers, Source, Strict
 from toolsearch.cli.output import counted, say, show_json
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ def convert(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output."),
     ] = None,
-    server: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only tools of these servers.")
-    ] = None,
+    server: OnlyServers = None,
     strict: Strict = False,
     source: Source = "",
 ) -> None:

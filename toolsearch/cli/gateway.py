@@ -13,7 +13,14 @@ import typer
 from typer.core import TyperGroup
 
 from toolsearch.cli.errors import EXIT_CODES, ExitCode
-from toolsearch.cli.mcp import checked_address
+from toolsearch.cli.mcp_http import (
+    AllowedHosts,
+    AllowedOrigins,
+    HttpAddress,
+    TokenVariable,
+    checked_address,
+    shown_url,
+)
 from toolsearch.cli.options import EmbedderSpec
 from toolsearch.cli.output import counted, say, show
 
@@ -82,19 +89,10 @@ def serve(
             "its tools; all: every tool."
         ),
     ] = GatewayMode.BRIDGE,
-    http: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Serve streamable HTTP there, not standard input.")
-    ] = "",
-    token_env: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Variable of the environment with the token that clients send."),
-    ] = "",
-    allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A Host that requests may name.")
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="An Origin that browsers may send.")
-    ] = None,
+    http: HttpAddress = "",
+    token_env: TokenVariable = "",
+    allow_host: AllowedHosts = None,
+    allow_origin: AllowedOrigins = None,
     trust: Annotated[
         TrustWay, typer.Option(help="What becomes of tools that change after they were first seen.")
     ] = TrustWay.HOLD,
@@ -176,16 +174,13 @@ async def _over_stdio(gateway: Gateway) -> None:
 async def _over_http(gateway: Gateway, app: Starlette, host: str, port: int) -> None:
     import uvicorn
 
-    from toolsearch.serving.mcp_transports import PATH
-
-    shown = f"[{host}]" if ":" in host else host
     server = uvicorn.Server(
         uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5)
     )
     # The server ends with the signal, and then sends it again, which would end the process at once.
     signal.signal(signal.SIGTERM, lambda *_: None)
     async with gateway:
-        say(f"{counted(len(gateway.servers.servers), 'MCP server')} behind http://{shown}:{port}{PATH}")
+        say(f"{counted(len(gateway.servers.servers), 'MCP server')} behind {shown_url(host, port)}")
         await server.serve()
 
 

@@ -11,7 +11,7 @@ import typer
 
 from toolsearch.api.scopes import KeyScope
 from toolsearch.cli.errors import EXIT_CODES
-from toolsearch.cli.options import Json
+from toolsearch.cli.options import AllowedTools, DeniedTools, Json, OnlyServers
 from toolsearch.cli.output import say, show, show_json, show_table
 
 group = typer.Typer(help="Keys of the HTTP service.", no_args_is_help=True, rich_markup_mode=None)
@@ -34,16 +34,9 @@ def add(
     database: Database,
     *,
     scope: Annotated[list[KeyScope] | None, typer.Option(help="What it may do; search.")] = None,
-    server: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only tools of these servers.")
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GLOB", help="Only tools whose name, or server/name, fits one of these."),
-    ] = None,
-    deny: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="No tools whose name, or server/name, fits.")
-    ] = None,
+    server: OnlyServers = None,
+    allow: AllowedTools = None,
+    deny: DeniedTools = None,
     tenant: Annotated[
         str, typer.Option(metavar="NAME", help="Whose sessions and usage it sees; its own without it.")
     ] = "",

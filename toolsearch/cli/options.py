@@ -56,6 +56,16 @@ ConfigFiles: TypeAlias = Annotated[
 IndexFolder: TypeAlias = Annotated[
     Path, typer.Option("-i", "--index", metavar="DIR", help="The index folder.", show_default=False)
 ]
+OnlyServers: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Only tools of these servers.")
+]
+AllowedTools: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="GLOB", help="Only tools whose name, or server/name, fits one of these."),
+]
+DeniedTools: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="No tools whose name, or server/name, fits.")
+]
 
 
 class Encoding(StrEnum):

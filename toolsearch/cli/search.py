@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolsearch.cli.catalogs import load_catalog
-from toolsearch.cli.options import EmbedderSpec, Json
+from toolsearch.cli.options import AllowedTools, DeniedTools, EmbedderSpec, Json, OnlyServers
 from toolsearch.cli.output import progress_bar, show_json
 from toolsearch.cli.results import result_json, show_result
 
@@ -53,19 +53,12 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the parts of each score and the time of each stage.")
     ] = False,
-    server: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only tools of these servers.")
-    ] = None,
+    server: OnlyServers = None,
     tag: Annotated[
         list[str] | None, typer.Option(metavar="TAG", help="Only tools with one of these tags.")
     ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GLOB", help="Only tools whose name, or server/name, fits one of these."),
-    ] = None,
-    deny: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="No tools whose name, or server/name, fits.")
-    ] = None,
+    allow: AllowedTools = None,
+    deny: DeniedTools = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Only tools that claim to change nothing.")
     ] = False,
