@@ -31,11 +31,11 @@ from toolsearch.tools import JsonObject, Tool, ToolContext
 _DESCRIPTION_CHARACTERS = 2000
 """The model reads no other description of the tool."""
 
-_DESCRIPTION = (
+CALL_DESCRIPTION = (
     "Runs a tool that tool_search has found. Give its name as it was listed, and arguments that fit the "
     "input schema that was listed with it."
 )
-_SCHEMA: JsonObject = {
+CALL_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "description": "Name of the tool."},
@@ -158,7 +158,7 @@ def _call_tool(offer: Offer) -> Tool:
         del context
         return answer_itself(arguments, offer)
 
-    return Tool(raw_name=CALL_TOOL, description=_DESCRIPTION, input_schema=_SCHEMA, call=call)
+    return Tool(raw_name=CALL_TOOL, description=CALL_DESCRIPTION, input_schema=CALL_SCHEMA, call=call)
 
 
 def _announced(tool: Tool) -> ToolResult:

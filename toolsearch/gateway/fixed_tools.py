@@ -9,6 +9,7 @@ import mcp_types as types
 
 from toolsearch.catalog import Catalog
 from toolsearch.delivery.base import CALL_TOOL, SEARCH_TOOL
+from toolsearch.delivery.bridge import CALL_DESCRIPTION, CALL_SCHEMA
 from toolsearch.discovery.search_tool import listed, search_tool
 from toolsearch.discovery.view import CatalogView
 
@@ -20,10 +21,6 @@ DESCRIBE_TOOL = "describe_tool"
 _DESCRIBE = (
     "Shows tools in full: what they do, whose they are, their input and output schemas. For tools whose "
     "names you know from tool_search."
-)
-_CALL = (
-    "Runs a tool that tool_search has found. Give its name as it was listed, and arguments that fit the "
-    "input schema that was listed with it."
 )
 
 
@@ -84,22 +81,9 @@ def _describe_tool() -> types.Tool:
 
 
 def _call_tool() -> types.Tool:
-    schema = {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string", "description": "Name of the tool."},
-            "arguments": {
-                "type": "object",
-                "description": "Arguments of the tool.",
-                "additionalProperties": True,
-            },
-        },
-        "required": ["name", "arguments"],
-        "additionalProperties": False,
-    }
     return types.Tool(
         name=CALL_TOOL,
-        description=_CALL,
-        input_schema=schema,
+        description=CALL_DESCRIPTION,
+        input_schema=CALL_SCHEMA,
         annotations=types.ToolAnnotations(destructive_hint=True, open_world_hint=True),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors
 from toolsearch.index.flat import VECTORS_FILE, RowMatrix, Rows, Scores, one_thread, write_index
-from toolsearch.index.nodes import Nodes, digests, numbered
+from toolsearch.index.nodes import NodeRows, Nodes, digests, numbered
 from toolsearch.index.recall import measured_recall
 
 NEIGHBOURS = 32
@@ -30,7 +30,7 @@ Decides between the graph and a scan."""
 _SLACK = 16
 
 
-class GraphRows:
+class GraphRows(NodeRows):
     """Rows in a FAISS `IndexHNSWFlat`, equal ones as one node.
 
     As nodes of their own they would fill each other's neighbour lists, cut the graph in pieces, and leave it
@@ -44,10 +44,8 @@ class GraphRows:
 
     def __init__(self, index: Any, nodes: Nodes, *, recall_at_10: float | None = None) -> None:
         """`index` holds the vector of each of `nodes`."""
+        super().__init__(RowMatrix(faiss.downcast_index(index.storage), owner=index), nodes)
         self._index = index
-        self._nodes = nodes
-        self._matrix = RowMatrix(faiss.downcast_index(index.storage), owner=index)
-        self.dim = self._matrix.dim
         if recall_at_10 is None:
             recall_at_10 = measured_recall(self._matrix, nodes.live, self._nearest)
         self.recall_at_10 = recall_at_10
@@ -73,17 +71,6 @@ class GraphRows:
     def write(self, folder: Path) -> None:
         write_index(self._index, folder / VECTORS_FILE)
         self._nodes.write(folder)
-
-    def __len__(self) -> int:
-        return len(self._nodes.of_row)
-
-    def take(self, rows: Rows) -> Vectors:
-        return self._matrix.take(self._nodes.of_row[rows])
-
-    def scores(self, query: Scores, rows: Rows | None = None) -> Scores:
-        if rows is None:
-            return self._matrix.scores(query)[self._nodes.of_row]
-        return self._matrix.scores(query, self._nodes.of_row[rows])
 
     def near(self, query: Scores, k: int, rows: Rows | None) -> Rows | None:
         """At least `k` of `rows`, or of all, that the graph finds near, ascending.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors
 from toolsearch.index.flat import VECTORS_FILE, RowMatrix, Rows, Scores, one_thread, write_index
-from toolsearch.index.nodes import Nodes, digests, numbered
+from toolsearch.index.nodes import NodeRows, Nodes, digests, numbered
 from toolsearch.index.recall import measured_recall
 
 LISTS_FILE = "vectors.lists.faiss"
@@ -37,7 +37,7 @@ _ITERATIONS = 8
 _SAMPLE_PER_LIST = 40
 
 
-class InvertedRows:
+class InvertedRows(NodeRows):
     """Rows in a FAISS `IndexIVFScalarQuantizer`, and as they are beside it. Equal rows are held once.
 
     A search orders the lists by the query's cosine with their centres and goes through them until it has
@@ -52,12 +52,10 @@ class InvertedRows:
 
     def __init__(self, flat: Any, lists: Any, nodes: Nodes, *, recall_at_10: float | None = None) -> None:
         """`flat` holds the vector of each of `nodes`, and `lists` its code."""
+        super().__init__(RowMatrix(flat), nodes)
         self._flat = flat
         self._lists = lists
-        self._nodes = nodes
-        self._matrix = RowMatrix(flat)
         self._centres = RowMatrix(faiss.downcast_index(lists.quantizer), owner=lists)
-        self.dim = self._matrix.dim
         self._list_of = _list_of_each(lists)
         self._sizes = np.bincount(self._list_of, minlength=len(self._centres))
         if recall_at_10 is None:
@@ -89,17 +87,6 @@ class InvertedRows:
         write_index(self._flat, folder / VECTORS_FILE)
         write_index(self._lists, folder / LISTS_FILE)
         self._nodes.write(folder)
-
-    def __len__(self) -> int:
-        return len(self._nodes.of_row)
-
-    def take(self, rows: Rows) -> Vectors:
-        return self._matrix.take(self._nodes.of_row[rows])
-
-    def scores(self, query: Scores, rows: Rows | None = None) -> Scores:
-        if rows is None:
-            return self._matrix.scores(query)[self._nodes.of_row]
-        return self._matrix.scores(query, self._nodes.of_row[rows])
 
     def near(self, query: Scores, k: int, rows: Rows | None) -> Rows | None:
         """At least `k` of `rows`, or of all, that the lists hold near, ascending.

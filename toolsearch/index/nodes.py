@@ -1,4 +1,4 @@
-"""`Nodes`: distinct vectors, in the order of their first row, and the rows that share each of them."""
+"""Distinct vectors as nodes, in the order of their first row, and the rows that share each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors
-from toolsearch.index.flat import Rows
+from toolsearch.index.flat import RowMatrix, Rows, Scores
 
 NODES_FILE = "vectors.nodes.npy"
 
@@ -68,6 +68,33 @@ class Nodes:
         places = np.minimum(np.searchsorted(among, found), len(among) - 1)
         wanted: Rows = found[among[places] == found]
         return wanted
+
+
+class NodeRows:
+    """The vector of each node, under the rows that share it.
+
+    Attributes:
+        dim: Length of each vector.
+    """
+
+    def __init__(self, matrix: RowMatrix, nodes: Nodes) -> None:
+        """Row i of `matrix` is the vector of node i."""
+        self._matrix = matrix
+        self._nodes = nodes
+        self.dim = matrix.dim
+
+    def __len__(self) -> int:
+        return len(self._nodes.of_row)
+
+    def take(self, rows: Rows) -> Vectors:
+        """A copy of `rows` (m,) as (m, dim)."""
+        return self._matrix.take(self._nodes.of_row[rows])
+
+    def scores(self, query: Scores, rows: Rows | None = None) -> Scores:
+        """As `RowMatrix.scores`, of rows."""
+        if rows is None:
+            return self._matrix.scores(query)[self._nodes.of_row]
+        return self._matrix.scores(query, self._nodes.of_row[rows])
 
 
 def digests(vectors: Vectors) -> Iterator[bytes]:

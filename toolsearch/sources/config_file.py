@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from toolsearch.exceptions import McpConfigError
-from toolsearch.sources.configured import read_config
 from toolsearch.sources.json_members import with_member, without_member
-from toolsearch.sources.mcp.config import SERVERS_KEYS
+from toolsearch.sources.mcp.config import SERVERS_KEYS, read_config
 from toolsearch.sources.openapi.config import OPENAPI_KEY
 
 _BOM = b"\xef\xbb\xbf"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from toolsearch.exceptions import CatalogFileError, McpConfigError
 from toolsearch.sources.documents import read_documents
-from toolsearch.sources.mcp.config import SERVERS_KEYS, McpServerConfig, is_mcp_config, read_mcp_config
+from toolsearch.sources.mcp.config import (
+    SERVERS_KEYS,
+    McpServerConfig,
+    is_mcp_config,
+    read_config,
+    read_mcp_config,
+)
 from toolsearch.sources.openapi.config import (
     OPENAPI_KEY,
     OpenApiConfig,
@@ -74,22 +80,6 @@ def read_sources(*paths: Path | str) -> SourcesConfig:
                 "there are two sources of this name. Rename one.", server=name, path=paths[-1]
             )
     return config
-
-
-def read_config(path: Path | str) -> Mapping[str, Any]:
-    """What a configuration file holds.
-
-    Raises:
-        McpConfigError: it cannot be read, or is no JSON object.
-    """
-    try:
-        documents = list(read_documents(str(path)))
-    except CatalogFileError as exc:
-        raise McpConfigError(exc.reason, path=path) from exc
-    value = documents[0].value if len(documents) == 1 else None
-    if not isinstance(value, dict):
-        raise McpConfigError("it is no JSON object.", path=path)
-    return value
 
 
 def is_config_file(path: Path | str) -> bool:

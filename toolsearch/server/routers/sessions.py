@@ -169,8 +169,7 @@ async def session_receipt(
     """What the tools of the session cost in each round, and what the whole catalog would cost."""
 
     def receipt() -> Receipt:
-        discovery = asking.discovery(session_id, _DELIVERIES[delivery])
-        sent = catalog_tokens(discovery.delivery.request(ChatRequest(()), discovery.offer()).tools)
+        sent = catalog_tokens(_sent(asking, session_id, delivery))
         view = asking.visible()
         return Receipt(
             session_id=session_id,
@@ -195,12 +194,17 @@ async def render(body: RenderBody, asking: Searching) -> Response:
         if body.session_id is None:
             tools = asking.visible().tools(body.names or ())
         else:
-            discovery = asking.discovery(body.session_id, _DELIVERIES[body.delivery])
-            tools = discovery.delivery.request(ChatRequest(()), discovery.offer()).tools
+            tools = _sent(asking, body.session_id, body.delivery)
         tokens = sum(catalog_tokens(tools).values())
         return Definitions(form=body.form, tools=write_tools(tools, body.form), tokens=tokens)
 
     return answer(await asking.run(written))
+
+
+def _sent(asking: Asking, session_id: str, delivery: Way) -> tuple[Tool, ...]:
+    """The tools of the next round, as they are sent."""
+    discovery = asking.discovery(session_id, _DELIVERIES[delivery])
+    return discovery.delivery.request(ChatRequest(()), discovery.offer()).tools
 
 
 def _entry(asking: Asking, session_id: str) -> SessionEntry:

@@ -114,7 +114,7 @@ def read_mcp_config(given: Path | str | Mapping[str, Any]) -> tuple[McpServerCon
         McpConfigError: it cannot be read, or a server in it cannot be meant.
     """
     path = None if isinstance(given, Mapping) else given
-    data = dict(given) if isinstance(given, Mapping) else _document(given)
+    data = dict(given) if isinstance(given, Mapping) else dict(read_config(given))
     found = next((data[key] for key in SERVERS_KEYS if isinstance(data.get(key), dict)), None)
     if found is None:
         raise McpConfigError('it lists no servers. Give {"mcpServers": {NAME: {...}}}.', path=path)
@@ -125,7 +125,12 @@ def read_mcp_config(given: Path | str | Mapping[str, Any]) -> tuple[McpServerCon
     return servers
 
 
-def _document(path: Path | str) -> dict[str, Any]:
+def read_config(path: Path | str) -> Mapping[str, Any]:
+    """What a configuration file holds.
+
+    Raises:
+        McpConfigError: it cannot be read, or is no JSON object.
+    """
     try:
         documents = list(read_documents(str(path)))
     except CatalogFileError as exc:
