@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_PARTS = re.compile(
+_COMMENTS = re.compile(
     r"""
       (?P<text> "(?:\\.|[^"\\])*" )
     | (?P<comment> //[^\r\n]* | /\*.*?\*/ )
-    | (?P<comma> , (?= (?: \s | //[^\r\n]* | /\*.*?\*/ )*+ [\]}] ) )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# Of several commas in a row none is the last of a list: they are kept, for a reader to refuse.
+_COMMAS = re.compile(
+    r"""
+      (?P<text> "(?:\\.|[^"\\])*" | ,(?:\s*,)+ )
+    | (?P<comma> , (?= \s* [\]}] ) )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -17,7 +24,7 @@ _PARTS = re.compile(
 
 def plain_json(text: str) -> str:
     """`text` with blanks for comments and for commas that nothing follows; the rest stays in its place."""
-    return _PARTS.sub(lambda part: part[0] if part.lastgroup == "text" else _blank(part[0]), text)
+    return _blanked(_COMMAS, _blanked(_COMMENTS, text))
 
 
 def changed_json(text: str, change: Callable[[str], str]) -> str:
@@ -33,6 +40,11 @@ def _shared(one: str, other: str) -> int:
     """How many characters the two begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _blanked(parts: re.Pattern[str], text: str) -> str:
+    """`text` with blanks for all `parts` but those that are text."""
+    return parts.sub(lambda part: part[0] if part.lastgroup == "text" else _blank(part[0]), text)
 
 
 def _blank(text: str) -> str:
