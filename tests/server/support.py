@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from tests.retrieval.support import OFFICE
 from toolsearch.api.keys import NewKey
 from toolsearch.api.scopes import KeyScope
-from toolsearch.embedders.base import Embedder
+from toolsearch.embedders.base import Embedder, Progress, Vectors
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app, serving
 from toolsearch.testing import HashingEmbedder
@@ -50,6 +50,33 @@ class Served:
     def _opened(self) -> list[httpx.Client]:
         opened: list[httpx.Client] = self.app.state.clients
         return opened
+
+
+class StuckEmbedder(HashingEmbedder):
+    """Waits, with any text that holds `word`, until it is released.
+
+    Attributes:
+        entered: Set once it waits.
+        release: Sets it free.
+    """
+
+    def __init__(self, word: str) -> None:
+        super().__init__()
+        self._word = word
+        self.entered, self.release = threading.Event(), threading.Event()
+
+    def embed_documents(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        self._wait(texts)
+        return super().embed_documents(texts, progress=progress)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        self._wait(texts)
+        return super().embed_queries(texts)
+
+    def _wait(self, texts: Sequence[str]) -> None:
+        if any(self._word in text for text in texts):
+            self.entered.set()
+            assert self.release.wait(20)
 
 
 @contextlib.contextmanager

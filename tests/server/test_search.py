@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.retrieval.support import searcher
-from tests.server.support import Served, service
+from tests.server.support import Served, StuckEmbedder, service
 from toolsearch.embedders.base import Vectors
 from toolsearch.retrieval.base import SearchRequest
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder
@@ -198,16 +198,8 @@ def test_equal_tools_come_in_the_order_of_their_names() -> None:
 
 def test_a_slow_encoder_does_not_keep_others_waiting() -> None:
     """E179: alive is answered while a search is stuck, and so is what needs no search."""
-    entered, release = threading.Event(), threading.Event()
-
-    class Slow(HashingEmbedder):
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            if "slow query" in texts:
-                entered.set()
-                assert release.wait(20)
-            return super().embed_queries(texts)
-
-    with service(embedder=Slow()) as served:
+    embedder = StuckEmbedder("slow query")
+    with service(embedder=embedder) as served:
         answers: list[int] = []
         thread = threading.Thread(
             target=lambda: answers.append(
@@ -215,48 +207,33 @@ def test_a_slow_encoder_does_not_keep_others_waiting() -> None:
             )
         )
         thread.start()
-        assert entered.wait(20)
+        assert embedder.entered.wait(20)
         assert served.http.get("/healthz").status_code == 200
         assert served.http.get("/v1/tools").status_code == 200
         assert answers == []
-        release.set()
+        embedder.release.set()
         thread.join()
         assert answers == [200]
 
 
 def test_more_than_fits_is_told_to_come_again() -> None:
-    entered, release = threading.Event(), threading.Event()
-
-    class Slow(HashingEmbedder):
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            if "slow query" in texts:
-                entered.set()
-                assert release.wait(20)
-            return super().embed_queries(texts)
-
-    with service(embedder=Slow(), max_running=1, max_waiting=0) as served:
+    embedder = StuckEmbedder("slow query")
+    with service(embedder=embedder, max_running=1, max_waiting=0) as served:
         thread = threading.Thread(
             target=lambda: served.http.post("/v1/search", json={"queries": "slow query"})
         )
         thread.start()
-        assert entered.wait(20)
+        assert embedder.entered.wait(20)
         refused = served.http.post("/v1/search", json={"queries": "mail"})
-        release.set()
+        embedder.release.set()
         thread.join()
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         assert served.http.post("/v1/search", json={"queries": "mail"}).status_code == 200
 
 
 def test_a_search_that_takes_too_long_ends_without_it() -> None:
-    release = threading.Event()
-
-    class Stuck(HashingEmbedder):
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            if "stuck query" in texts:
-                assert release.wait(20)
-            return super().embed_queries(texts)
-
-    with service(embedder=Stuck(), timeout_s=0.2) as served:
+    embedder = StuckEmbedder("stuck query")
+    with service(embedder=embedder, timeout_s=0.2) as served:
         late = served.http.post("/v1/search", json={"queries": "stuck query"})
-        release.set()
+        embedder.release.set()
         assert (late.status_code, late.json()["type"]) == (504, "urn:toolsearch:problem:took-too-long")

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.retrieval.support import OFFICE
-from tests.server.support import Served, service, until
+from tests.server.support import Served, StuckEmbedder, service, until
 from toolsearch.embedders.base import Vectors
 from toolsearch.exceptions import TooBusyError
 from toolsearch.retrieval.building import build_index
@@ -169,16 +169,7 @@ def test_metrics_count_requests_by_the_template_of_their_path(served: Served) ->
 
 
 def test_what_runs_is_finished_when_the_service_stops() -> None:
-    entered, release = threading.Event(), threading.Event()
-
-    class Slow(HashingEmbedder):
-        def embed_queries(self, texts: Sequence[str]) -> Vectors:
-            if "slow query" in texts:
-                entered.set()
-                assert release.wait(20)
-            return super().embed_queries(texts)
-
-    embedder, urls = Slow(), queue.Queue[str]()
+    embedder, urls = StuckEmbedder("slow query"), queue.Queue[str]()
     server = make_server(
         create_app(build_index(OFFICE, embedder), ServerSettings(port=0), embedder=embedder),
         ServerSettings(port=0),
@@ -195,11 +186,11 @@ def test_what_runs_is_finished_when_the_service_stops() -> None:
 
         asking = threading.Thread(target=search)
         asking.start()
-        assert entered.wait(20)
+        assert embedder.entered.wait(20)
         server.should_exit = True
         until(lambda: not server.servers[0].is_serving())
         assert statuses == []
-        release.set()
+        embedder.release.set()
         asking.join()
         running.join()
         assert statuses == [200]

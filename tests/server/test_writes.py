@@ -1,19 +1,16 @@
 """Writes that are sent twice, and are carried out once."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
-from tests.server.support import Served, service
-from toolsearch.embedders.base import Vectors
+from tests.server.support import Served, StuckEmbedder, service
 from toolsearch.server.database import SqliteDatabase
 from toolsearch.server.records import KeptAnswer
-from toolsearch.testing import HashingEmbedder
 
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
 
@@ -67,16 +64,8 @@ def test_a_write_that_fails_on_our_side_may_be_tried_again(
 
 
 def test_a_write_that_still_runs_is_not_begun_again() -> None:
-    entered, release = threading.Event(), threading.Event()
-
-    class Slow(HashingEmbedder):
-        def embed_documents(self, texts: Sequence[str], **options: Any) -> Vectors:
-            if any("Ping" in text for text in texts):
-                entered.set()
-                assert release.wait(20)
-            return super().embed_documents(texts, **options)
-
-    with service(embedder=Slow()) as served:
+    embedder = StuckEmbedder("Ping")
+    with service(embedder=embedder) as served:
 
         def put() -> int:
             key = {"Idempotency-Key": "k1"}
@@ -85,9 +74,9 @@ def test_a_write_that_still_runs_is_not_begun_again() -> None:
         statuses: list[int] = []
         thread = threading.Thread(target=lambda: statuses.append(put()))
         thread.start()
-        assert entered.wait(20)
+        assert embedder.entered.wait(20)
         assert put() == 409
-        release.set()
+        embedder.release.set()
         thread.join()
         assert statuses == [201]
         assert put() == 201
