@@ -69,7 +69,6 @@ def best_scores(dataset: Dataset, embedder: RememberingEmbedder) -> tuple[Scores
 
 def _others(query: BenchQuery, row_of: dict[str, int], groups: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which rows (n,) are neither relevant nor near-duplicates of what is."""
-    served = {*query.gold, *(other for gold in query.gold for other in query.alternatives.get(gold, ()))}
-    rows = [row_of[tool_id] for tool_id in served if tool_id in row_of]
+    rows = [row_of[tool_id] for tool_id in query.served_by if tool_id in row_of]
     mask: NDArray[np.bool_] = ~np.isin(groups, groups[rows])
     return mask

@@ -158,9 +158,8 @@ def asked_of(dataset: Dataset, embedder: RememberingEmbedder) -> list[Asked]:
                 cosines[rows] - cosines[rows].max(),
             ]
         )
-        served = {*query.gold, *(other for gold in query.gold for other in query.alternatives.get(gold, ()))}
         ids = tuple(scored.ids[row] for row in rows)
-        found.append(Asked(query, ids, features, np.array([i in served for i in ids])))
+        found.append(Asked(query, ids, features, np.array([i in query.served_by for i in ids])))
     return found
 
 

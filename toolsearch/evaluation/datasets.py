@@ -42,6 +42,11 @@ class BenchQuery:
     alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kind: str = ""
 
+    @property
+    def served_by(self) -> frozenset[str]:
+        """Ids of all tools that serve it: the relevant ones, and those that serve as well."""
+        return frozenset(self.gold).union(*(self.alternatives.get(gold, ()) for gold in self.gold))
+
 
 @dataclass(frozen=True)
 class Dataset:
