@@ -158,8 +158,8 @@ def asked_of(dataset: Dataset, embedder: RememberingEmbedder) -> list[Asked]:
                 cosines[rows] - cosines[rows].max(),
             ]
         )
-        ids = tuple(scored.ids[row] for row in rows)
-        found.append(Asked(query, ids, features, np.array([i in query.served_by for i in ids])))
+        ids, served = tuple(scored.ids[row] for row in rows), query.served_by
+        found.append(Asked(query, ids, features, np.array([i in served for i in ids])))
     return found
 
 
