@@ -27,13 +27,20 @@ from toolsearch.tools import JsonObject
 
 PEERS_RESULT = RESULTS / "peers.json"
 
-OURS: Mapping[str, str] = {
-    REFERENCE: "bundled",
-    "plain-rrf": "minilm",
-    "plain-dense": "minilm",
-    "plain-bm25": "minilm",
+UNTUNED = "untuned"
+
+OURS: Mapping[str, tuple[str, str]] = {
+    REFERENCE: (REFERENCE, "bundled"),
+    UNTUNED: (REFERENCE, "minilm"),
+    "plain-rrf": ("plain-rrf", "minilm"),
+    "plain-dense": ("plain-dense", "minilm"),
+    "plain-bm25": ("plain-bm25", "minilm"),
 }
-"""Our own retrievers of the comparison, with their embedders."""
+"""Our own entries of the comparison: a retriever and an embedder each.
+
+`untuned` has the encoder that peers are given, so that it differs from them by nothing that was learned from
+the queries of the sets.
+"""
 
 MEASURES = ("hit_rate@1", "recall@5", "completeness@5", "ndcg@10")
 
@@ -82,14 +89,15 @@ def plain_minilm() -> Embedder:
 
 def run_ours(name: str, datasets: Iterable[Dataset], say: Say, *, vectors: Path = VECTORS) -> Entry:
     """One of `OURS` over the data sets."""
-    embedder = plain_minilm() if OURS[name] == "minilm" else EMBEDDERS[OURS[name]]()
+    retriever_name, embedder_name = OURS[name]
+    embedder = plain_minilm() if embedder_name == "minilm" else EMBEDDERS[embedder_name]()
     kept = DocumentsRemembered(embedder, vectors)
     about: JsonObject = {"name": name, "title": f"ours: {name}", "ours": True, "status": "run"}
-    about["embedder"] = None if name in BY_WORDS_ALONE else embedder.id
+    about["embedder"] = None if retriever_name in BY_WORDS_ALONE else embedder.id
     entry = Entry(about)
     for dataset in datasets:
         started = time.perf_counter()
-        retriever = Timed(make_named(name, dataset.catalog, kept), kept)
+        retriever = Timed(make_named(retriever_name, dataset.catalog, kept), kept)
         ready_s = time.perf_counter() - started
         report = evaluate(retriever, dataset, k=K, depth=K, seed=SEED, retriever_id=name, strict=True)
         entry.reports[dataset.name] = report
