@@ -105,13 +105,15 @@ def test_a_broken_encoder_degrades_a_search_and_is_tried_again(error: Exception)
     assert not discovery.search({"queries": ["weather of a city"]}).structured["degraded"]
 
 
-def test_a_broken_searcher_is_an_error_result_in_neutral_words() -> None:
+def test_a_broken_searcher_is_an_error_result_in_neutral_words(caplog: pytest.LogCaptureFixture) -> None:
     """(E128)"""
     discovery = opened(over=BrokenOnce(KeyError("secret")), catalog=Catalog(OFFICE))
     result = discovery.search({"queries": ["send email"]})
     assert result.is_error
     assert text(result) == "The search is out of order just now. Try it once more, or go on without it."
     assert result.structured == {"error": "KeyError: 'secret'"}
+    assert "tool_search failed: KeyError in search (" in caplog.text
+    assert "secret" not in caplog.text
     assert SEND in discovery.search({"queries": ["send email"]}).discovered
 
 

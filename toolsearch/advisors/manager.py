@@ -14,6 +14,7 @@ from toolsearch.advisors.calls import Plan, PlannedCall, ToolResolver, plan_call
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
 from toolsearch.checks import check_number, check_whole
 from toolsearch.exceptions import ToolArgumentsError
+from toolsearch.exceptions.places import place_of
 from toolsearch.functions.results import to_result
 from toolsearch.functions.running import TooLateError, in_time, within
 from toolsearch.given import as_tools
@@ -234,8 +235,9 @@ class ToolCallingManager:
             return
         try:
             self._on_failure(failure)
-        except Exception:  # noqa: BLE001 - who listens does not decide what becomes of the other calls
-            _log.exception("on_failure raised when it was told of tool %r.", failure.call.name)
+        except Exception as exc:  # noqa: BLE001 - who listens does not decide what becomes of the other calls
+            told = place_of(exc)
+            _log.error("on_failure raised when it was told of tool %r: %s", failure.call.name, told)
 
 
 def returns_directly(calls: Sequence[PlannedCall], results: Sequence[ToolMessage]) -> bool:

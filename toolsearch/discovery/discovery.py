@@ -17,6 +17,7 @@ from toolsearch.discovery.search_tool import SearchArguments, read_search_argume
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.discovery.view import CatalogView
 from toolsearch.exceptions import ReservedNameError, SearchRequestError, ToolArgumentsError, ToolLimitError
+from toolsearch.exceptions.places import place_of
 from toolsearch.messages import Message, ToolResult, UserMessage
 from toolsearch.naming import RESERVED_NAMES
 from toolsearch.retrieval.base import MAX_K, Retriever, SearchRequest, SearchResult
@@ -142,7 +143,7 @@ class Discovery:
         except SearchRequestError as exc:
             return self._failure(str(exc))
         except Exception as exc:  # noqa: BLE001 - a searcher may fail in any way, and the conversation goes on
-            _log.warning("tool_search failed", exc_info=True)
+            _log.warning("tool_search failed: %s", place_of(exc))
             return self._failure(
                 "The search is out of order just now. Try it once more, or go on without it.", cause=exc
             )

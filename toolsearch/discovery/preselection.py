@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from toolsearch.discovery.view import CatalogView
 from toolsearch.exceptions import SearchRequestError
+from toolsearch.exceptions.places import place_of
 from toolsearch.retrieval.base import Retriever, SearchRequest
 
 _KEPT = 1024
@@ -38,8 +39,8 @@ class Preselection:
             )
         except SearchRequestError:
             found: tuple[str, ...] = ()
-        except Exception:  # noqa: BLE001 - the model can still search by itself, so the message goes through
-            _log.warning("No tools were preselected, as the search failed.", exc_info=True)
+        except Exception as exc:  # noqa: BLE001 - the model can still search by itself, so the message goes through
+            _log.warning("No tools were preselected, as the search failed: %s", place_of(exc))
             return ()
         else:
             found = tuple(name for name in result.names if name in view.tools)

@@ -15,6 +15,7 @@ from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import NotReadyError, ToolSearchError
+from toolsearch.exceptions.places import place_of
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.calibration import calibrate
 from toolsearch.retrieval.permission import ToolFilter
@@ -150,8 +151,8 @@ class LiveCatalog:
             return False
         try:
             self._searcher.search(_PROBE)
-        except (ToolSearchError, OSError, RuntimeError, ValueError):
+        except (ToolSearchError, OSError, RuntimeError, ValueError) as exc:
             # FAISS reports what it cannot use as RuntimeError. The answer to the probe is the report.
-            _log.exception("The index does not answer")
+            _log.error("The index does not answer: %s", place_of(exc))
             return False
         return True

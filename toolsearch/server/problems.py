@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -39,6 +38,7 @@ from toolsearch.exceptions import (
     UnknownResourceError,
     UnknownToolError,
 )
+from toolsearch.exceptions.places import place_of
 
 _log = logging.getLogger(__name__)
 
@@ -107,10 +107,8 @@ def log_failure(error: Exception, *, request_id: str) -> None:
 
     Such a message may repeat arguments of tools, or what a tool gave back.
     """
-    message = f": {error}" if isinstance(error, ToolSearchError) else ""
-    frames = traceback.extract_tb(error.__traceback__)[-6:]
-    where = " < ".join(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(frames))
-    _log.error("Request %s failed: %s%s; in %s", request_id, type(error).__name__, message, where)
+    message = f"; {error}" if isinstance(error, ToolSearchError) else ""
+    _log.error("Request %s failed: %s%s", request_id, place_of(error), message)
 
 
 def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
