@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
+from tests.retrieval.support import OFFICE
 from tests.server.support import OFFICE_NAMES, Served, service
 from toolsearch import AsyncClient, Client
 from toolsearch.api.keys import NewKey
@@ -92,6 +93,21 @@ def test_a_conversation(served: Served) -> None:
         client.delete_session("s1")
         assert client.get_session("s1").discovered == ()
         assert client.render(["web__search"], "openai_chat").tools[0]["function"]["name"] == "web__search"
+
+
+def test_what_is_there_to_look_at(served: Served) -> None:
+    with Client(served.url) as client:
+        client.session_tools("s1", "anthropic")
+        client.session_search("s1", {"queries": ["send_email"], "limit": 1})
+        (session,) = client.list_sessions().sessions
+        assert (session.id, session.rounds, session.searches) == ("s1", 1, 1)
+        (seen,) = client.session_rounds("s1").rounds
+        assert (seen.tools, seen.events[0].tools) == (("tool_search",), ("mail__send_email",))
+        page = client.lint_catalog(severity="info", self_retrieval=True)
+        assert {finding.severity for finding in page.findings} <= {"info"}
+        assert page.tools == len(OFFICE_NAMES)
+        assert {tag.name for tag in client.list_tags().tags} == {tag for t in OFFICE for tag in t.tags}
+        assert client.list_tools(text="send_email").tools[0].name == "mail__send_email"
 
 
 def test_feedback_and_usage(served: Served) -> None:

@@ -98,6 +98,17 @@ class SourceList(Answered):
     sources: tuple[SourceEntry, ...]
 
 
+class TagEntry(Answered):
+    """A tag, and how many tools have it."""
+
+    name: str
+    tools: int
+
+
+class TagList(Answered):
+    tags: tuple[TagEntry, ...]
+
+
 class CatalogEntry(Answered):
     """A catalog, as far as the caller may know of it.
 
@@ -119,8 +130,14 @@ class CatalogList(Answered):
 
 
 class Definitions(Answered):
-    """Definitions in a form, as a request of a model's provider or a file holds them."""
+    """Definitions in a form, as a request of a model's provider or a file holds them.
+
+    Attributes:
+        tokens: Counted in the form of OpenAI's chat completions, so that it compares with other figures.
+        form_tokens: Of `tools` as compact JSON, hence in this form; only where single tools were asked for.
+    """
 
     form: str
     tools: Any
     tokens: int
+    form_tokens: int | None = None

@@ -171,6 +171,15 @@ def serve(
             "--max-tools", variable="MAX_TOOLS", metavar="N", help="Tools sent for a session; any number."
         ),
     ] = None,
+    keep_rounds: Annotated[
+        bool | None,
+        _switch(
+            "--keep-rounds/--no-keep-rounds",
+            variable="KEEP_ROUNDS",
+            help="Keep what sessions search for, to watch them; on.",
+        ),
+    ] = None,
+    ui: Annotated[bool | None, _switch("--ui/--no-ui", variable="UI", help="The page at /ui; on.")] = None,
     api_key_env: Annotated[
         str,
         typer.Option(metavar="NAME", help="Variable with one more key, which may do everything."),

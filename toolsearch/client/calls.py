@@ -14,6 +14,8 @@ from pydantic import BaseModel, TypeAdapter
 from toolsearch.api.base import Form
 from toolsearch.api.calls import CallBody, CallResult
 from toolsearch.api.keys import KeyEntry, KeyList, MadeKey, NewKey
+from toolsearch.api.lint import LintPage
+from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.api.search import BatchAnswer, BatchQuery, SearchAnswer, SearchQuery
 from toolsearch.api.sessions import (
     ForgetBody,
@@ -32,6 +34,7 @@ from toolsearch.api.tools import (
     Definitions,
     SourceEntry,
     SourceList,
+    TagList,
     ToolEntry,
     ToolPage,
     UploadReport,
@@ -78,8 +81,10 @@ def search_batch(searches: Iterable[SearchQuery | str]) -> ApiCall[BatchAnswer]:
     return _post("/v1/search/batch", BatchAnswer, BatchQuery.of(*searches), changes=False)
 
 
-def list_tools(*, limit: int, cursor: str | None, source: str | None, tag: str | None) -> ApiCall[ToolPage]:
-    query = _given(limit=limit, cursor=cursor, source=source, tag=tag)
+def list_tools(
+    *, limit: int, cursor: str | None, source: str | None, tag: str | None, text: str | None
+) -> ApiCall[ToolPage]:
+    query = _given(limit=limit, cursor=cursor, source=source, tag=tag, text=text)
     return ApiCall("GET", "/v1/tools", ToolPage, query=query)
 
 
@@ -123,6 +128,17 @@ def list_sources() -> ApiCall[SourceList]:
     return ApiCall("GET", "/v1/sources", SourceList)
 
 
+def list_tags() -> ApiCall[TagList]:
+    return ApiCall("GET", "/v1/tags", TagList)
+
+
+def lint_catalog(
+    catalog: str, *, limit: int, cursor: str | None, self_retrieval: bool, **filters: str | None
+) -> ApiCall[LintPage]:
+    query = _given(limit=limit, cursor=cursor, self_retrieval=str(self_retrieval).lower(), **filters)
+    return ApiCall("GET", f"/v1/catalogs/{_part(catalog)}/lint", LintPage, query=query)
+
+
 def get_catalog(catalog: str) -> ApiCall[CatalogEntry]:
     return ApiCall("GET", f"/v1/catalogs/{_part(catalog)}", CatalogEntry)
 
@@ -141,6 +157,14 @@ def put_catalog(
 
 def reload_catalog(catalog: str) -> ApiCall[CatalogEntry]:
     return _write("POST", f"/v1/catalogs/{_part(catalog)}/reload", CatalogEntry, None)
+
+
+def list_sessions(*, limit: int, cursor: str | None) -> ApiCall[SessionPage]:
+    return ApiCall("GET", "/v1/sessions", SessionPage, query=_given(limit=limit, cursor=cursor))
+
+
+def session_rounds(session_id: str, *, limit: int) -> ApiCall[SessionRounds]:
+    return ApiCall("GET", f"{_session(session_id)}/rounds", SessionRounds, query={"limit": limit})
 
 
 def create_session(session_id: str | None) -> ApiCall[SessionEntry]:

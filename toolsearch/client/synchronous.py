@@ -12,6 +12,8 @@ import httpx
 from toolsearch.api.base import Form
 from toolsearch.api.calls import CallResult
 from toolsearch.api.keys import KeyEntry, KeyList, MadeKey, NewKey
+from toolsearch.api.lint import LintPage, LintSeverity
+from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.api.search import BatchAnswer, SearchAnswer, SearchQuery
 from toolsearch.api.sessions import Receipt, SearchCallResult, SessionEntry, SessionTools, Way
 from toolsearch.api.tools import (
@@ -19,6 +21,7 @@ from toolsearch.api.tools import (
     Definitions,
     SourceEntry,
     SourceList,
+    TagList,
     ToolEntry,
     ToolPage,
     UploadReport,
@@ -158,9 +161,10 @@ class Client:
         cursor: str | None = None,
         source: str | None = None,
         tag: str | None = None,
+        text: str | None = None,
     ) -> ToolPage:
         """A page of tools in the order of their names; its `next_cursor` leads to the next."""
-        return self.send(calls.list_tools(limit=limit, cursor=cursor, source=source, tag=tag))
+        return self.send(calls.list_tools(limit=limit, cursor=cursor, source=source, tag=tag, text=text))
 
     def get_tool(self, name: str) -> ToolEntry:
         """The tool of a public name."""
@@ -198,6 +202,27 @@ class Client:
         """Take all tools of a source out of the catalog."""
         self.send(calls.delete_source(source))
 
+    def list_tags(self) -> TagList:
+        """The tags that any tool has."""
+        return self.send(calls.list_tags())
+
+    def lint_catalog(
+        self,
+        *,
+        limit: int = 200,
+        cursor: str | None = None,
+        severity: LintSeverity | None = None,
+        code: str | None = None,
+        tool: str | None = None,
+        self_retrieval: bool = False,
+        catalog: str = "default",
+    ) -> LintPage:
+        """A page of what lint says of a catalog, the gravest first."""
+        filters = {"severity": severity, "code": code, "tool": tool}
+        return self.send(
+            calls.lint_catalog(catalog, limit=limit, cursor=cursor, self_retrieval=self_retrieval, **filters)
+        )
+
     def get_catalog(self, catalog: str = "default") -> CatalogEntry:
         """What is in a catalog."""
         return self.send(calls.get_catalog(catalog))
@@ -215,6 +240,14 @@ class Client:
     def reload_catalog(self, catalog: str = "default") -> CatalogEntry:
         """Have the service read its index folder again."""
         return self.send(calls.reload_catalog(catalog))
+
+    def list_sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        """A page of the sessions of the tenant, the one that was last in use first."""
+        return self.send(calls.list_sessions(limit=limit, cursor=cursor))
+
+    def session_rounds(self, session_id: str, *, limit: int = 100) -> SessionRounds:
+        """What a session sent and found, round by round."""
+        return self.send(calls.session_rounds(session_id, limit=limit))
 
     def create_session(self, session_id: str | None = None) -> SessionEntry:
         """A session with this id, or a new one."""

@@ -117,16 +117,16 @@ def write_tools(folder: Path, tools: Mapping[str, Tool]) -> None:
     offsets = np.zeros(len(tools) + 1, dtype=np.int64)
     with (folder / TOOLS_FILE).open("wb") as file:
         for row, name in enumerate(tools):
-            offsets[row + 1] = offsets[row] + file.write(_line(tools, name))
+            offsets[row + 1] = offsets[row] + file.write(stored_line(tools, name))
     np.save(folder / OFFSETS_FILE, offsets, allow_pickle=False)
 
 
-def _line(tools: Mapping[str, Tool], name: str) -> bytes:
-    """The line of a tool; one that is on disk is not decoded."""
+def stored_line(tools: Mapping[str, Tool], name: str) -> bytes:
+    """The line of a tool as `write_tools` writes it; one that is on disk is not decoded."""
     if isinstance(tools, StoredTools):
         return tools.line(name)
     if isinstance(tools, OverlaidTools):
-        return _line(tools.part(name), name)
+        return stored_line(tools.part(name), name)
     return tool_line(tools[name])
 
 

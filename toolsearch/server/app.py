@@ -49,7 +49,7 @@ def create_app(
     from toolsearch.exceptions import ToolSearchError
     from toolsearch.server.edge import REQUEST_ID, Edge
     from toolsearch.server.idempotency import REPLAYED, Idempotency
-    from toolsearch.server.routers import calls, catalogs, health, keys, search, sessions, usage
+    from toolsearch.server.routers import calls, catalogs, health, keys, lint, rounds, search, sessions, usage
     from toolsearch.server.routers import tools as tools_router
     from toolsearch.server.service import Service
 
@@ -74,7 +74,7 @@ def create_app(
     app.state.service = service
     for kind in (HTTPException, RequestValidationError, ToolSearchError):
         app.add_exception_handler(kind, _told)
-    for router in (health, search, tools_router, catalogs, sessions, usage, keys):
+    for router in (health, search, tools_router, catalogs, lint, sessions, rounds, usage, keys):
         app.include_router(router.router)
     if service.callable_tools:
         app.include_router(calls.router)

@@ -14,11 +14,14 @@ from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.server.database import SqliteDatabase
+from toolsearch.server.database import IN_MEMORY, SqliteDatabase
 from toolsearch.server.keys import KeyCheck
+from toolsearch.server.linting import CatalogLinter
 from toolsearch.server.live import LiveCatalog
 from toolsearch.server.metrics import Metrics
 from toolsearch.server.records import Records
+from toolsearch.server.round_store import SqliteRoundStore
+from toolsearch.server.rounds import RoundRecorder
 from toolsearch.server.settings import ServerSettings
 from toolsearch.server.usage import UsageMeter
 from toolsearch.server.work import Work
@@ -44,6 +47,8 @@ class Service:
     records: Records
     work: Work
     usage: UsageMeter
+    rounds: RoundRecorder
+    linter: CatalogLinter
     metrics: Metrics = field(default_factory=Metrics)
     callable_tools: Mapping[str, Tool] = field(default_factory=dict)
     owned: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
@@ -68,13 +73,19 @@ class Service:
                 )
             else:
                 sessions = owned.enter_context(SqliteSessionStore(path, ttl_s=settings.session_ttl_s))
+            rounds = None
+            if settings.keep_rounds:
+                rounds = owned.enter_context(
+                    SqliteRoundStore(path or IN_MEMORY, ttl_s=settings.session_ttl_s)
+                )
             secret = settings.api_key.get_secret_value() if settings.api_key else ""
             keys = KeyCheck(database, api_key=secret)
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
+            catalog = LiveCatalog(index, embedder, discovery, save=settings.save)
             return cls(
                 settings=settings,
-                catalog=LiveCatalog(index, embedder, discovery, save=settings.save),
+                catalog=catalog,
                 sessions=sessions,
                 keys=keys,
                 records=database,
@@ -84,6 +95,8 @@ class Service:
                     timeout_s=settings.timeout_s,
                 ),
                 usage=UsageMeter(database),
+                rounds=RoundRecorder(rounds),
+                linter=CatalogLinter(catalog.embedder),
                 callable_tools={tool.name: tool for tool in as_tools(tools)},
                 owned=owned.pop_all(),
             )
@@ -111,7 +124,12 @@ class Service:
         """Finish what runs, write what was used, close the database."""
         self.work.close()
         with self.owned:
-            self.usage.flush()
+            self._write()
+
+    def _write(self) -> None:
+        """Write what was used, and what sessions did."""
+        self.usage.flush()
+        self.rounds.flush()
 
     async def _load(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
@@ -128,9 +146,9 @@ class Service:
         while not stop.is_set():
             await _wait(stop, _FLUSH_S)
             try:
-                await asyncio.to_thread(self.usage.flush)
+                await asyncio.to_thread(self._write)
             except sqlite3.Error as exc:
-                _log.warning("Usage cannot be written just now: %s", exc)
+                _log.warning("Usage and rounds cannot be written just now: %s", exc)
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

@@ -42,6 +42,8 @@ class ServerSettings(BaseModel):
         tool_limit: The most tools that one query of a session loads.
         max_tools: The most tools that are sent for a session; None for any number.
         call_timeout_s: Seconds that a called tool may take.
+        keep_rounds: Keep what sessions search for and are sent, round by round, as long as the sessions.
+        ui: Serve the page at ``/ui``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,6 +72,8 @@ class ServerSettings(BaseModel):
     tool_limit: int = Field(default=5, ge=1, le=20)
     max_tools: int | None = Field(default=None, ge=4)
     call_timeout_s: float = Field(default=60.0, gt=0)
+    keep_rounds: bool = True
+    ui: bool = True
 
     @property
     def is_loopback(self) -> bool:

@@ -13,6 +13,7 @@ from toolsearch.exceptions import UnknownToolError
 from toolsearch.messages import AssistantMessage, ToolCall
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Calling
+from toolsearch.server.rounds import SessionEvent
 from toolsearch.tools import Tool, ToolContext
 
 router = APIRouter(prefix="/v1/calls", tags=["calls"])
@@ -33,6 +34,9 @@ async def call_tool(body: CallBody, asking: Calling) -> Response:
     batch = await manager.run(AssistantMessage(content=(call,)), [tool], context=context)
     (result,) = batch.results
     asking.service.usage.called(asking.caller.tenant)
+    if body.session_id is not None:
+        event = SessionEvent(kind="call", names=(tool.name,), is_error=result.is_error)
+        asking.service.rounds.add(asking.caller.tenant, body.session_id, event)
     return answer(CallResult(text=result.text, is_error=result.is_error, structured=result.structured))
 
 

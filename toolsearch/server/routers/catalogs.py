@@ -14,6 +14,8 @@ from toolsearch.api.tools import (
     Definitions,
     SourceEntry,
     SourceList,
+    TagEntry,
+    TagList,
     UploadReport,
 )
 from toolsearch.exceptions import UnknownResourceError
@@ -42,7 +44,7 @@ async def list_catalogs(asking: Searching) -> Response:
 )
 async def get_catalog(catalog: CatalogPath, request: Request, asking: Searching) -> Response:
     """What is in it. Its ``ETag`` changes with any tool that the caller may know of, and with no other."""
-    _check(asking, catalog)
+    check_catalog(asking, catalog)
     entry = await asking.run(_catalog, asking)
     return versioned(request, entry, entry.fingerprint)
 
@@ -57,7 +59,7 @@ async def get_definitions(
     catalog: CatalogPath, request: Request, asking: Searching, form: Form = "own"
 ) -> Response:
     """Every definition in a form, with the ``ETag`` of the catalog."""
-    _check(asking, catalog)
+    check_catalog(asking, catalog)
 
     def written(view: Visible) -> Definitions:
         tools = [view.index.tool(row) for row in view.rows.tolist()]
@@ -80,7 +82,7 @@ async def put_catalog(catalog: CatalogPath, request: Request, asking: Managing) 
 
     ``If-Match`` with the ``ETag`` of the catalog is heeded.
     """
-    _check(asking, catalog)
+    check_catalog(asking, catalog)
 
     def doomed(index: ToolIndex) -> frozenset[str]:
         view = Visible(index, asking.caller.rule)
@@ -98,7 +100,7 @@ async def put_catalog(catalog: CatalogPath, request: Request, asking: Managing) 
 )
 async def reload_catalog(catalog: CatalogPath, asking: Administering) -> Response:
     """Read the index folder again. Requests that run finish with what was there before."""
-    _check(asking, catalog)
+    check_catalog(asking, catalog)
     await asking.run(asking.service.catalog.load)
     return answer(await asking.run(_catalog, asking))
 
@@ -108,6 +110,17 @@ async def list_sources(asking: Searching) -> Response:
     """The sources that have any tool, by name."""
     view = asking.visible()
     return answer(await asking.run(lambda: SourceList(sources=tuple(_source(view, n) for n in view.sources))))
+
+
+@router.get("/tags", response_model=TagList, summary="List tags", operation_id="list_tags")
+async def list_tags(asking: Searching) -> Response:
+    """The tags that any tool has, by name."""
+    view = asking.visible()
+
+    def listed() -> TagList:
+        return TagList(tags=tuple(TagEntry(name=tag, tools=len(rows)) for tag, rows in view.tags.items()))
+
+    return answer(await asking.run(listed))
 
 
 @router.get(
@@ -153,7 +166,12 @@ async def delete_source(source: SourcePath, asking: Managing) -> Response:
     return Response(status_code=204)
 
 
-def _check(asking: Asking, catalog: str) -> None:
+def check_catalog(asking: Asking, catalog: str) -> None:
+    """Does nothing where there is a catalog of that name.
+
+    Raises:
+        UnknownResourceError: there is none.
+    """
     if catalog != asking.service.catalog.name:
         raise UnknownResourceError("catalog", catalog)
 

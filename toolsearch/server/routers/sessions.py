@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 from uuid import uuid4
 
@@ -29,9 +30,12 @@ from toolsearch.delivery.bridge import BRIDGE
 from toolsearch.exceptions import RequestRefusedError
 from toolsearch.formats import write_tools
 from toolsearch.messages import TextPart
+from toolsearch.naming import RESERVED_NAMES
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Searching
-from toolsearch.tokens import catalog_tokens
+from toolsearch.server.rounds import SessionEvent
+from toolsearch.telemetry.receipt import search_receipt
+from toolsearch.tokens import catalog_tokens, count_tokens, wire_json
 from toolsearch.tools import Tool
 
 router = APIRouter(prefix="/v1", tags=["sessions"])
@@ -71,7 +75,12 @@ async def get_session(session_id: SessionPath, asking: Searching) -> Response:
 )
 async def delete_session(session_id: SessionPath, asking: Searching) -> Response:
     """Forget all of it."""
-    await asking.run(asking.session(session_id).store.forget, session_id, asking.caller.tenant)
+
+    def forgotten() -> None:
+        asking.session(session_id).store.forget(session_id, asking.caller.tenant)
+        asking.service.rounds.drop(asking.caller.tenant, session_id)
+
+    await asking.run(forgotten)
     return Response(status_code=204)
 
 
@@ -93,6 +102,7 @@ async def session_tools(
         discovery = asking.discovery(session_id, _DELIVERIES[delivery])
         offer = discovery.offer()
         tools = discovery.delivery.request(ChatRequest(()), offer).tools
+        _record_tools(asking, session_id, tools, form, delivery)
         return SessionTools(
             form=form,
             delivery=delivery,
@@ -117,6 +127,11 @@ async def session_search(session_id: SessionPath, call: SearchCall, asking: Sear
     def searched() -> SearchCallResult:
         result = asking.discovery(session_id, _DELIVERIES[call.delivery]).search(call.arguments)
         text = "".join(part.text for part in result.content if isinstance(part, TextPart))
+        queries = search_receipt(result).queries
+        event = SessionEvent(
+            kind="search", queries=queries, names=result.discovered, is_error=result.is_error
+        )
+        asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text)
         return SearchCallResult(text=text, is_error=result.is_error, discovered=result.discovered)
 
     return answer(await asking.run(searched))
@@ -134,6 +149,8 @@ async def load_tools(session_id: SessionPath, body: ToolNamesBody, asking: Searc
     def loaded() -> SessionEntry:
         tools = asking.visible().tools(body.names)
         discovery = asking.discovery(session_id, wanted=tuple(tool.name for tool in tools))
+        event = SessionEvent(kind="load", names=_names(tools))
+        asking.service.rounds.add(asking.caller.tenant, session_id, event)
         return SessionEntry(id=session_id, discovered=_names(discovery.offer().loaded))
 
     return answer(await asking.run(loaded))
@@ -150,6 +167,8 @@ async def forget_tools(session_id: SessionPath, body: ForgetBody, asking: Search
 
     def forgotten() -> SessionEntry:
         asking.session(session_id).store.forget(session_id, asking.caller.tenant, body.names)
+        event = SessionEvent(kind="forget", names=body.names or ())
+        asking.service.rounds.add(asking.caller.tenant, session_id, event)
         return _entry(asking, session_id)
 
     return answer(await asking.run(forgotten))
@@ -196,7 +215,9 @@ async def render(body: RenderBody, asking: Searching) -> Response:
         else:
             tools = _sent(asking, body.session_id, body.delivery)
         tokens = sum(catalog_tokens(tools).values())
-        return Definitions(form=body.form, tools=write_tools(tools, body.form), tokens=tokens)
+        written = write_tools(tools, body.form)
+        compact = json.dumps(written, separators=(",", ":"), ensure_ascii=False)
+        return Definitions(form=body.form, tools=written, tokens=tokens, form_tokens=count_tokens(compact))
 
     return answer(await asking.run(written))
 
@@ -205,6 +226,20 @@ def _sent(asking: Asking, session_id: str, delivery: Way) -> tuple[Tool, ...]:
     """The tools of the next round, as they are sent."""
     discovery = asking.discovery(session_id, _DELIVERIES[delivery])
     return discovery.delivery.request(ChatRequest(()), discovery.offer()).tools
+
+
+def _record_tools(asking: Asking, session_id: str, tools: tuple[Tool, ...], form: str, delivery: str) -> None:
+    """A round begins: these tools are sent."""
+    built_in = [tool for tool in tools if tool.name in RESERVED_NAMES]
+    event = SessionEvent(
+        kind="tools",
+        names=tuple(tool.name for tool in tools if tool.name not in RESERVED_NAMES),
+        built_in=_names(tuple(built_in)),
+        form=form,
+        delivery=delivery,
+    )
+    text = "".join(wire_json(tool.definition) for tool in built_in)
+    asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text)
 
 
 def _entry(asking: Asking, session_id: str) -> SessionEntry:

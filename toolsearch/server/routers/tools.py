@@ -25,6 +25,7 @@ from toolsearch.server.answers import (
 )
 from toolsearch.server.asking import Asking, Managing, Searching
 from toolsearch.server.changes import Doomed, Upload, change, no_one, read_definition, read_upload, report
+from toolsearch.server.listing import listed_rows
 from toolsearch.server.problems import problem_response
 from toolsearch.server.visible import Visible
 from toolsearch.tools import JsonObject, Tool
@@ -64,9 +65,18 @@ async def list_tools(
     cursor: Annotated[str | None, Query(max_length=400)] = None,
     source: Annotated[str | None, Query(max_length=200)] = None,
     tag: Annotated[str | None, Query(max_length=200)] = None,
+    text: Annotated[
+        str | None,
+        Query(max_length=200, description="Only tools whose names, texts, tags or arguments have it."),
+    ] = None,
 ) -> Response:
     """Tools in the order of their names. What is added or removed meanwhile moves no tool out of a page."""
-    return answer(await asking.run(_page, asking.visible(), limit, cursor, source, tag))
+
+    def page() -> ToolPage:
+        view = asking.visible()
+        return _page(view, listed_rows(view, source=source, tag=tag, text=text), limit, cursor)
+
+    return answer(await asking.run(page))
 
 
 @router.post(
@@ -228,13 +238,8 @@ def _json(response: Response) -> JsonObject:
     return problem
 
 
-def _page(view: Visible, limit: int, cursor: str | None, source: str | None, tag: str | None) -> ToolPage:
+def _page(view: Visible, rows: list[int], limit: int, cursor: str | None) -> ToolPage:
     names = view.index.columns.names
-    rows = view.rows.tolist()
-    for label, rows_of in ((source, view.sources), (tag, view.tags)):
-        if label is not None:
-            wanted = set(rows_of[label].tolist()) if label in rows_of else set()
-            rows = [row for row in rows if row in wanted]
     begin = bisect_right(rows, place_of(cursor), key=names.__getitem__) if cursor else 0
     shown = rows[begin : begin + limit]
     more = begin + limit < len(rows)

@@ -1,0 +1,145 @@
+"""`SqliteRoundStore`: what sessions did, in an SQLite file or in memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from toolsearch.api.rounds import SessionSummary
+from toolsearch.server.rounds import SessionEvent, StoredEvents
+from toolsearch.session.database import connected, make_tables, transaction, write_ahead
+
+EVENTS_KEPT = 100_000
+"""Of all sessions; the oldest beyond it are forgotten."""
+
+_TABLES = {
+    "session_events": "(id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, "
+    "session_id TEXT NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, facts TEXT NOT NULL)",
+}
+_INDEXES = (
+    "CREATE INDEX IF NOT EXISTS session_events_by_session ON session_events (tenant, session_id, id)",
+    "CREATE INDEX IF NOT EXISTS session_events_by_age ON session_events (at)",
+)
+
+
+class SqliteRoundStore:
+    """A `RoundStore` in SQLite. Processes may share its file."""
+
+    def __init__(
+        self,
+        path: Path | str = ":memory:",
+        *,
+        ttl_s: float,
+        kept: int = EVENTS_KEPT,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Open `path`, which is made where it does not exist.
+
+        Args:
+            ttl_s: Seconds after which an event is forgotten.
+            kept: The most events that are kept.
+            clock: Seconds since 1970.
+
+        Raises:
+            sqlite3.Error: the file cannot be opened or is no database.
+            StoreError: it holds events in another form.
+        """
+        self._ttl_s = ttl_s
+        self._kept = kept
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._database = connected(path)
+        try:
+            write_ahead(self._database)
+            with transaction(self._database) as cursor:
+                make_tables(cursor, path, _TABLES)
+                for index in _INDEXES:
+                    cursor.execute(index)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def __enter__(self) -> SqliteRoundStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add_events(self, events: Sequence[tuple[str, str, SessionEvent]]) -> None:
+        rows = [(tenant, sid, event.at, event.kind, _json(event)) for tenant, sid, event in events]
+        with self._writing() as cursor:
+            cursor.executemany(
+                "INSERT INTO session_events (tenant, session_id, at, kind, facts) VALUES (?, ?, ?, ?, ?)",
+                rows,
+            )
+            cursor.execute("DELETE FROM session_events WHERE at < ?", (self._clock() - self._ttl_s,))
+            cursor.execute(
+                "DELETE FROM session_events WHERE id <= (SELECT max(id) FROM session_events) - ?",
+                (self._kept,),
+            )
+
+    def events(self, tenant: str, session_id: str, *, limit: int) -> StoredEvents:
+        with self._reading() as cursor:
+            where = "WHERE tenant = ? AND session_id = ?"
+            rows = cursor.execute(
+                f"SELECT id, facts FROM session_events {where} ORDER BY id DESC LIMIT ?",  # noqa: S608
+                (tenant, session_id, limit),
+            ).fetchall()
+            (total,) = cursor.execute(
+                f"SELECT count(*) FROM session_events {where} AND kind = 'tools'",  # noqa: S608
+                (tenant, session_id),
+            ).fetchone()
+        found = tuple(_event(facts) for _, facts in reversed(rows))
+        return StoredEvents(found, total, rows[0][0] if rows else 0)
+
+    def sessions(self, tenant: str, *, before: int, limit: int) -> tuple[tuple[int, SessionSummary], ...]:
+        with self._reading() as cursor:
+            rows = cursor.execute(
+                "SELECT max(id) AS last, session_id, sum(kind = 'tools'), sum(kind = 'search'), min(at), "
+                "max(at) FROM session_events WHERE tenant = ? GROUP BY session_id HAVING last < ? "
+                "ORDER BY last DESC LIMIT ?",
+                (tenant, before, limit),
+            ).fetchall()
+        return tuple(
+            (last, SessionSummary(id=sid, rounds=rounds, searches=searches, began_at=began, last_at=ended))
+            for last, sid, rounds, searches, began, ended in rows
+        )
+
+    def drop(self, tenant: str, session_id: str) -> None:
+        with self._writing() as cursor:
+            cursor.execute(
+                "DELETE FROM session_events WHERE tenant = ? AND session_id = ?", (tenant, session_id)
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Cursor]:
+        # A reader of the write-ahead log waits for no writer.
+        with self._lock, closing(self._database.cursor()) as cursor:
+            yield cursor
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Cursor]:
+        with self._lock, transaction(self._database) as cursor:
+            yield cursor
+
+
+def _json(event: SessionEvent) -> str:
+    return json.dumps({name: value for name, value in asdict(event).items() if value})
+
+
+def _event(facts: str) -> SessionEvent:
+    read: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(facts).items()
+    }
+    return SessionEvent(**read)

@@ -1,0 +1,88 @@
+"""Sessions seen from outside: which were in use, and what each did round by round."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from toolsearch.api.base import SESSION_ID
+from toolsearch.api.rounds import SessionPage, SessionRounds
+from toolsearch.exceptions import RequestRefusedError
+from toolsearch.server.answers import answer, cursor_of, place_of, versioned
+from toolsearch.server.asking import Searching
+from toolsearch.server.rounds import rounds_of
+from toolsearch.server.visible import Visible
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+EVENTS_READ = 1000
+
+_NEWEST = 2**62
+
+
+@router.get("", response_model=SessionPage, summary="List sessions", operation_id="list_sessions")
+async def list_sessions(
+    asking: Searching,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=400)] = None,
+) -> Response:
+    """The sessions of the tenant that asked for tools or searched, the last one first."""
+    place = place_of(cursor) or str(_NEWEST)
+    if not (place.isascii() and place.isdecimal() and len(place) < 20):
+        raise RequestRefusedError("The cursor is none of this list. Begin without one.")
+
+    def page() -> SessionPage:
+        recorder = asking.service.rounds
+        found = recorder.sessions(asking.caller.tenant, before=int(place), limit=limit + 1)
+        more = cursor_of(str(found[limit - 1][0])) if len(found) > limit else None
+        sessions = tuple(summary for _, summary in found[:limit])
+        return SessionPage(sessions=sessions, kept=recorder.store is not None, next_cursor=more)
+
+    return answer(await asking.run(page))
+
+
+@router.get(
+    "/{session_id}/rounds",
+    response_model=SessionRounds,
+    summary="Watch a session",
+    operation_id="session_rounds",
+)
+async def session_rounds(
+    session_id: Annotated[str, Path(pattern=SESSION_ID, examples=["ticket-4711"])],
+    request: Request,
+    asking: Searching,
+    limit: Annotated[int, Query(ge=1, le=500, description="The newest rounds.")] = 100,
+) -> Response:
+    """What the session sent and found, round by round, with an ``ETag`` for asking again.
+
+    A round begins with each list of tools that is asked for. Looking here changes nothing of the session.
+    Tools that are gone, or that the caller may not know of, are left out.
+    """
+
+    def rounds() -> tuple[SessionRounds, str]:
+        view = asking.visible()
+        recorder = asking.service.rounds
+        stored = recorder.events(asking.caller.tenant, session_id, limit=EVENTS_READ)
+        named = {name for event in stored.events for name in event.names}
+        shown = rounds_of(stored, _tokens(view, named))[-limit:]
+        found = SessionRounds(
+            session_id=session_id,
+            kept=recorder.store is not None,
+            rounds_total=stored.rounds_total,
+            rounds=shown,
+            catalog_tools=len(view),
+            catalog_tokens=view.tokens,
+        )
+        return found, f"{stored.last_id}.{limit}.{view.fingerprint}"
+
+    found, version = await asking.run(rounds)
+    return versioned(request, found, version)
+
+
+def _tokens(view: Visible, names: set[str]) -> dict[str, int]:
+    """What each of these tools costs, of those that the caller may know of."""
+    columns = view.index.columns
+    rows = {name: view.index.row_of(name) for name in names & view.names}
+    return {name: int(columns.tokens[row]) for name, row in rows.items() if row is not None}
