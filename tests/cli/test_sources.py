@@ -69,6 +69,27 @@ def test_a_configuration_that_is_not_there_says_how_to_make_one(run: Run, tmp_pa
     assert "toolsearch sources add NAME" in listed.err
 
 
+def test_without_a_file_here_the_one_of_the_gateway_is_meant_and_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, here = tmp_path / "settings", tmp_path / "here"
+    for folder, name in ((kept, "kept"), (here, "own")):
+        folder.mkdir()
+        configured(folder, {name: ENTRY})
+    monkeypatch.setenv("TOOLSEARCH_CONFIG_DIR", str(kept))
+    monkeypatch.chdir(here)
+    own = run("sources", "list")
+    assert ("own" in own.out, "kept" in own.out, own.err) == (True, False, "")
+    (here / "mcp.json").unlink()
+    other = run("sources", "list")
+    assert "kept" in other.out
+    assert other.err == f"There is no mcp.json here; this is about {kept / 'mcp.json'}.\n"
+    # Where neither is there, a new one is made here.
+    (kept / "mcp.json").unlink()
+    assert run("sources", "add", "time", "--yes", "--", "uvx", "mcp-server-time").code == 0
+    assert (here / "mcp.json").exists()
+
+
 def test_a_check_reports_every_source_and_what_to_do(run: Run, tmp_path: Path) -> None:
     (tmp_path / "pets.json").write_text(
         json.dumps(document({"/pets": {"get": {"operationId": "list", "summary": "List"}}}))

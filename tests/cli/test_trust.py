@@ -93,3 +93,14 @@ def test_local_tools_have_a_name_to_call_them_by(run: Run, tmp_path: Path) -> No
 def test_what_is_not_there_is_named(run: Run, trust: Path, arguments: tuple[str, ...], said: str) -> None:
     done = run("trust", *arguments)
     assert (done.code, said in done.err) == (2, True)
+
+
+def test_without_a_file_here_the_one_of_the_gateway_is_meant(
+    run: Run, trust: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLSEARCH_CONFIG_DIR", str(trust.parent / "settings"))
+    (trust.parent / "settings").mkdir()
+    kept = trust.rename(trust.parent / "settings" / "trust.json")
+    listed = run("trust", "list", "mail")
+    assert "send_email" in listed.out
+    assert str(kept) in listed.err

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toolsearch.cli.completion import tool_names
+from toolsearch.cli.defaults import told_config
 from toolsearch.cli.errors import ExitCode
-from toolsearch.cli.options import DEFAULT_CONFIG, ConfigFiles, Json
+from toolsearch.cli.options import ConfigFiles, Json
 from toolsearch.cli.output import printable, say, show, show_json
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def call(
     from toolsearch.sources.open_tools import found, may_hold, open_tools, sources_at
 
     arguments = _arguments(args)
-    sources = may_hold(sources_at(config or [DEFAULT_CONFIG]), name)
+    sources = may_hold(sources_at(config or [str(told_config())]), name)
     with open_tools(sources, whole=output is not None) as opened:
         try:
             tool = found(opened.catalog, name)

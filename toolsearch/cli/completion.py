@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from toolsearch.cli.options import DEFAULT_CONFIG
+from toolsearch.cli.defaults import default_config
 
 
 def source_names(ctx: Any, incomplete: str) -> Iterator[str]:
@@ -26,7 +26,7 @@ def _names(ctx: Any) -> Iterator[str]:
     from toolsearch.exceptions import ToolSearchError
     from toolsearch.sources.config_file import ConfigFile
 
-    given = ctx.params.get("config") or DEFAULT_CONFIG
+    given = ctx.params.get("config") or default_config()
     for path in [given] if isinstance(given, str | Path) else given:
         try:
             yield from ConfigFile(Path(path)).entries()

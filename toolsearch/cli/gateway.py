@@ -116,16 +116,17 @@ def serve(
     """
     from toolsearch.cli.embedding import open_embedder
     from toolsearch.cli.executable import python_tools
-    from toolsearch.gateway.folders import config_folder, state_folder
+    from toolsearch.gateway.folders import state_folder
     from toolsearch.gateway.gateway import Gateway
     from toolsearch.gateway.sources import load_sources
+    from toolsearch.sources.settings_folder import CONFIG_FILE, TRUST_FILE, config_folder
     from toolsearch.trust import TrustGuard
 
     address = checked_address(http, token_env) if http else None
     tools = [tool for reference in python or () for tool in python_tools(reference)]
     locations = sources or []
     if not locations and not tools:
-        locations = [str(config_folder() / "mcp.json")]
+        locations = [str(config_folder() / CONFIG_FILE)]
         if not Path(locations[0]).exists():
             raise typer.BadParameter(
                 f"give a file with mcpServers or an OpenAPI document; there is no {locations[0]} either.",
@@ -134,7 +135,7 @@ def serve(
     gateway = Gateway(
         load_sources(locations, tools),
         mode=mode.value,
-        guard=None if no_trust else TrustGuard(trust_file or config_folder() / "trust.json", trust.value),
+        guard=None if no_trust else TrustGuard(trust_file or config_folder() / TRUST_FILE, trust.value),
         folder=state or state_folder([*locations, *(python or ())]),
         embedder=lambda: open_embedder(embedder, cache=True).embedder,
         limit=limit,
@@ -231,16 +232,16 @@ def install(
     from dataclasses import replace
 
     from toolsearch.gateway.client_files import client_file
-    from toolsearch.gateway.folders import config_folder
     from toolsearch.gateway.install import plan_install
     from toolsearch.gateway.shown_change import shown_change
+    from toolsearch.sources.settings_folder import CONFIG_FILE, config_folder
 
     there = client_file(client.value)
     if file is not None:
         there = replace(there, path=file)
     plan = plan_install(
         there,
-        config_folder() / "mcp.json",
+        config_folder() / CONFIG_FILE,
         sources or [],
         name=name,
         options=[] if mode is GatewayMode.BRIDGE else ["--mode", mode.value],

@@ -39,8 +39,8 @@ Source: TypeAlias = Annotated[
         "--source", metavar="NAME", help="Tool source of definitions that name none.", show_default=False
     ),
 ]
-DEFAULT_CONFIG = "mcp.json"
-"""In the folder that the command runs in."""
+DEFAULT_CONFIG = "mcp.json, here or else in the folder of settings"
+"""What `cli.defaults.default_config` gives, in words."""
 
 ConfigFiles: TypeAlias = Annotated[
     list[str] | None,

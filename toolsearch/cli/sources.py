@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toolsearch.cli.completion import source_names
+from toolsearch.cli.defaults import told_config
 from toolsearch.cli.errors import EXIT_CODES, ExitCode
 from toolsearch.cli.options import DEFAULT_CONFIG, Json
 from toolsearch.cli.output import counted, printable, say, show, show_json, show_table
@@ -34,7 +35,15 @@ class TransportWord(StrEnum):
 
 
 Config = Annotated[
-    Path, typer.Option("-c", "--config", metavar="FILE", help="The configuration: JSON with mcpServers.")
+    Path,
+    typer.Option(
+        "-c",
+        "--config",
+        metavar="FILE",
+        help=f"The configuration: JSON with mcpServers.  [default: {DEFAULT_CONFIG}]",
+        default_factory=told_config,
+        show_default=False,
+    ),
 ]
 Names = Annotated[
     list[str] | None,
@@ -43,11 +52,10 @@ Names = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
-_DEFAULT_CONFIG = Path(DEFAULT_CONFIG)
 
 
 @group.command("list", epilog=EXIT_CODES)
-def list_sources(*, config: Config = _DEFAULT_CONFIG, json: Json = False) -> None:
+def list_sources(*, config: Config, json: Json = False) -> None:
     """List the sources of a configuration; nothing is started.
 
     What looks like a secret is not shown.
@@ -68,7 +76,7 @@ def list_sources(*, config: Config = _DEFAULT_CONFIG, json: Json = False) -> Non
 def check(
     names: Names = None,
     *,
-    config: Config = _DEFAULT_CONFIG,
+    config: Config,
     timeout: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="For starting and each page of a list.", min=0.1),
@@ -125,7 +133,7 @@ def add(
     server: Annotated[
         str, typer.Option(metavar="URL", help="Where an OpenAPI document is served, if not where it says.")
     ] = "",
-    config: Config = _DEFAULT_CONFIG,
+    config: Config,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the source of this name.")] = False,
     yes: Yes = False,
 ) -> None:
@@ -173,7 +181,7 @@ def remove(
         typer.Argument(metavar="NAME", help="The source.", show_default=False, autocompletion=source_names),
     ],
     *,
-    config: Config = _DEFAULT_CONFIG,
+    config: Config,
     yes: Yes = False,
 ) -> None:
     """Take a source out of a configuration, after showing it; everything else in the file stays as it is."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from toolsearch.cli.catalogs import load_catalog
+from toolsearch.cli.defaults import OWN_TRUST_FILE, told_trust_file
 from toolsearch.cli.errors import EXIT_CODES, ExitCode
 from toolsearch.cli.options import CatalogFiles, Json, Source, Strict
 from toolsearch.cli.output import counted, printable, show, show_json, show_table
@@ -31,7 +32,18 @@ class PolicyWord(StrEnum):
     FOLLOW = "follow"
 
 
-File = Annotated[Path, typer.Option("-f", "--file", metavar="FILE", help="The trust file.")]
+CheckedFile = Annotated[Path, typer.Option("-f", "--file", metavar="FILE", help="The trust file.")]
+File = Annotated[
+    Path,
+    typer.Option(
+        "-f",
+        "--file",
+        metavar="FILE",
+        help=f"The trust file.  [default: {OWN_TRUST_FILE} here, or else that of the gateway]",
+        default_factory=told_trust_file,
+        show_default=False,
+    ),
+]
 SourceName = Annotated[
     str, typer.Argument(metavar="SOURCE", help="The tool source, such as a server.", show_default=False)
 ]
@@ -42,15 +54,13 @@ ToolNames = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TOOL]...", help="Names of its tools; none means all.", show_default=False),
 ]
-_DEFAULT_FILE = Path("toolsearch-trust.json")
-"""In the folder that the command runs in."""
 
 
 @group.command("check", epilog=EXIT_CODES)
 def check(
     catalog: CatalogFiles,
     *,
-    file: File = _DEFAULT_FILE,
+    file: CheckedFile = Path(OWN_TRUST_FILE),
     policy: Annotated[
         PolicyWord,
         typer.Option(help="Of changed and new tools: hold leaves them out, warn uses them, follow approves."),
@@ -83,7 +93,7 @@ def check(
 
 
 @group.command("list", epilog=EXIT_CODES)
-def list_entries(source: AnySource = None, *, file: File = _DEFAULT_FILE, json: Json = False) -> None:
+def list_entries(source: AnySource = None, *, file: File, json: Json = False) -> None:
     """List the tools that are known and whether they are approved."""
     record = _opened(file).load()
     rows = [
@@ -107,7 +117,7 @@ def show_entry(
     source: SourceName,
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="Its raw name.", show_default=False)],
     *,
-    file: File = _DEFAULT_FILE,
+    file: File,
     json: Json = False,
 ) -> None:
     """Show the approved definition of a tool, or else the one that waits."""
@@ -126,7 +136,7 @@ def show_entry(
 
 
 @group.command("diff", epilog=EXIT_CODES)
-def diff(source: AnySource = None, tools: ToolNames = None, *, file: File = _DEFAULT_FILE) -> None:
+def diff(source: AnySource = None, tools: ToolNames = None, *, file: File) -> None:
     """Show what tools say otherwise than when they were approved.
 
     Exits with 1 where there is something to approve.
@@ -155,7 +165,7 @@ def approve(
     source: SourceName,
     tools: ToolNames = None,
     *,
-    file: File = _DEFAULT_FILE,
+    file: File,
     digest: Annotated[
         str, typer.Option(metavar="HEX", help="Only if the definition has this digest, or begins so.")
     ] = "",
@@ -177,7 +187,7 @@ def approve(
 
 
 @group.command("forget", epilog=EXIT_CODES)
-def forget(source: SourceName, tools: ToolNames = None, *, file: File = _DEFAULT_FILE) -> None:
+def forget(source: SourceName, tools: ToolNames = None, *, file: File) -> None:
     """Forget tools of a source, or all of it, as if they had never been seen."""
 
     def without(record: TrustRecord) -> tuple[TrustRecord, int]:

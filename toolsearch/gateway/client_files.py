@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from toolsearch.gateway.folders import settings_folder
+from toolsearch.sources.settings_folder import settings_folder
 from toolsearch.tools import JsonObject
 
 ClientName: TypeAlias = Literal[
