@@ -68,6 +68,10 @@ ToolSearchError
 ├── ServiceError                  the HTTP service refused a request of its client, or failed
 │   └── ServiceUnreachableError   no connection, or one that broke
 ├── StoreError                    a file of conversations, sessions or calls that cannot be used
+├── DatabaseError                 a PostgreSQL database that cannot be used
+│   ├── DatabaseUnreachableError  it does not answer, or not in time
+│   └── SchemaVersionError        its tables are those of another release
+├── CatalogChangedError           a stored catalog that somebody else has changed meanwhile
 ├── EvaluationError               queries, qrels or a run that cannot be scored
 └── TuningError                   an encoder that cannot be tuned as asked
 """
@@ -86,6 +90,12 @@ from toolsearch.exceptions.chat import (
     OverloadedError,
     RateLimitedError,
     RequestProblem,
+)
+from toolsearch.exceptions.database import (
+    CatalogChangedError,
+    DatabaseError,
+    DatabaseUnreachableError,
+    SchemaVersionError,
 )
 from toolsearch.exceptions.http import AddressRefusedError
 from toolsearch.exceptions.loop import (
@@ -167,11 +177,14 @@ __all__ = [
     "AuthenticationError",
     "BadRequestError",
     "BodyTooLargeError",
+    "CatalogChangedError",
     "CatalogFileError",
     "ChainError",
     "ChatModelError",
     "ChatRequestError",
     "ContextTooLongError",
+    "DatabaseError",
+    "DatabaseUnreachableError",
     "DefinitionError",
     "DimensionMismatchError",
     "DuplicateToolError",
@@ -208,6 +221,7 @@ __all__ = [
     "ReservedNameError",
     "RunningLoopError",
     "SchemaError",
+    "SchemaVersionError",
     "SearchRequestError",
     "ServerSettingsError",
     "ServiceError",

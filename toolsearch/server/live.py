@@ -7,53 +7,52 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeAlias
 
 from toolsearch.delivery.append import APPEND
 from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
-from toolsearch.exceptions import NotReadyError, ToolSearchError
+from toolsearch.exceptions import CatalogChangedError, NotReadyError, ToolSearchError
 from toolsearch.exceptions.places import place_of
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.calibration import calibrate
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
-from toolsearch.server.batching import BatchedEmbedder
+from toolsearch.server.batching import BatchedEmbedder, EmbedderOnce
+from toolsearch.server.catalog_store import PROBE, CatalogStore, StoredIndex
 from toolsearch.server.visible import Visible
 
 Change: TypeAlias = Callable[[ToolIndex, Embedder], ToolIndex]
 """Makes an index of another; the same one for no change."""
 
+_TRIES = 3
+"""After it a change that others were faster than each time keeps them waiting."""
+
 _VIEWS_KEPT = 64
-_PROBE = "find something"
 
 _log = logging.getLogger("toolsearch.server")
 
 
 class LiveCatalog:
-    """One index, and who searches it. Readers take no lock; changes come one after another."""
+    """One index, and who searches it. Readers take no lock; changes come one after another.
+
+    What is kept may also be changed by others, in other processes: `refresh` then takes that over.
+    """
 
     name = "default"
 
-    def __init__(
-        self, index: ToolIndex | Path, embedder: Embedder, settings: DiscoverySettings, *, save: bool
-    ) -> None:
-        """Loads nothing yet.
-
-        Args:
-            index: One in memory, which is never saved, or the folder of one.
-            embedder: The one that the index was built with.
-            save: Write changes into the folder.
-        """
+    def __init__(self, store: CatalogStore, embedder: Embedder, settings: DiscoverySettings) -> None:
+        """Loads nothing yet; `embedder` is the one that the index in `store` was built with."""
         self.embedder = BatchedEmbedder(embedder)
-        self._given = index
-        self._folder = index if save and isinstance(index, Path) else None
+        self._store = store
         self._settings = settings
+        self._stored: StoredIndex | None = None
         self._searcher: ToolSearcher | None = None
         self._discoverer: Discoverer | None = None
         self._writing = threading.Lock()
+        self._reading = threading.Lock()
+        self._swapping = threading.Lock()
         self._views: OrderedDict[ToolFilter, Visible] = OrderedDict()
         self._probing: asyncio.Future[bool] | None = None
         self._viewing = threading.Lock()
@@ -84,20 +83,20 @@ class LiveCatalog:
         """Load the index, or load it again; it takes the place of the one before once it has answered.
 
         Raises:
-            ToolIndexError, EmbeddingError: it cannot be used; what was there before stays.
+            ToolSearchError, OSError: it cannot be used; what was there before stays.
         """
-        with self._writing:
-            given = self._given
-            if isinstance(given, ToolIndex) and self._searcher is not None:
-                return
-            index = given if isinstance(given, ToolIndex) else ToolIndex.load(given, self.embedder)
-            searcher = ToolSearcher(index, self.embedder)
-            searcher.search(_PROBE)
-            if self._searcher is None:
-                self._discoverer = Discoverer(searcher, None, self._settings, APPEND)
-                self._searcher = searcher
-            else:
-                self._searcher.index = index
+        with self._reading:
+            known = self._stored
+            self._put(self._store.load(self.embedder), over=known)
+
+    def refresh(self) -> None:
+        """Have the index be the one that is kept; others may have changed it.
+
+        Raises:
+            ToolSearchError, OSError: it cannot be used; what was there before stays.
+        """
+        self.searcher  # noqa: B018 - raises where nothing is loaded
+        self._refreshed()
 
     async def answers(self) -> bool:
         """Whether a search has an answer just now; who asks meanwhile gets the same answer."""
@@ -124,33 +123,68 @@ class LiveCatalog:
     def change(
         self, make: Change, *, on_save: Callable[[], None] | None = None
     ) -> tuple[ToolIndex, ToolIndex]:
-        """The index before and after; what `make` gives is saved first, and then searched.
+        """The index before and after; what `make` gives is kept first, and then searched.
 
-        `make` is given the index as it is when its turn has come.
+        `make` is given the index that is kept when its turn has come, and again where somebody else has
+        changed that before it is done; no text is embedded twice for that.
 
         Raises:
-            ToolSearchError, OSError: whatever keeps it from being made or saved; then nothing has changed.
+            ToolSearchError, OSError: whatever keeps it from being made or kept; then nothing has changed.
         """
+        self.searcher  # noqa: B018 - raises where nothing is loaded
         with self._writing:
-            searcher = self.searcher
-            older = searcher.index
-            newer = make(older, self.embedder)
-            if newer is older:
-                return older, older
-            newer = newer.with_calibration(calibrate(newer, self.embedder).to_json())
-            if self._folder is not None:
-                if on_save is not None:
-                    on_save()
-                newer.save(self._folder)
-                newer = ToolIndex.load(self._folder, self.embedder, verify="size")
-            searcher.index = newer
-            return older, newer
+            embedder = EmbedderOnce(self.embedder)
+            for _ in range(_TRIES):
+                try:
+                    return self._changed(make, embedder, on_save)
+                except CatalogChangedError:
+                    continue
+            with self._store.alone():
+                return self._changed(make, embedder, on_save)
+
+    def _changed(
+        self, make: Change, embedder: Embedder, on_save: Callable[[], None] | None
+    ) -> tuple[ToolIndex, ToolIndex]:
+        known = self._refreshed()
+        newer = make(known.index, embedder)
+        if newer is known.index:
+            return newer, newer
+        newer = newer.with_calibration(calibrate(newer, self.embedder).to_json())
+        if on_save is not None and self._store.is_durable:
+            on_save()
+        stored = self._store.replace(known, newer, self.embedder)
+        self._put(stored, over=known)
+        return known.index, stored.index
+
+    def _refreshed(self) -> StoredIndex:
+        """The index as it is kept now, which is what is searched from now on."""
+        with self._reading:
+            known = self._stored
+            if known is None:
+                raise NotReadyError("The index is not loaded. Try again in a moment.")
+            newest = self._store.newest(known, self.embedder)
+            return newest if newest is known else self._put(newest, over=known)
+
+    def _put(self, stored: StoredIndex, *, over: StoredIndex | None) -> StoredIndex:
+        """What is searched from now on: `stored`, made of `over`, unless there is something newer by now."""
+        with self._swapping:
+            now = self._stored
+            if now is not None and now is not over and now.version >= stored.version:
+                return now
+            if self._searcher is None:
+                searcher = ToolSearcher(stored.index, self.embedder)
+                self._discoverer = Discoverer(searcher, None, self._settings, APPEND)
+                self._searcher = searcher
+            else:
+                self._searcher.index = stored.index
+            self._stored = stored
+            return stored
 
     def _is_answering(self) -> bool:
         if self._searcher is None:
             return False
         try:
-            self._searcher.search(_PROBE)
+            self._searcher.search(PROBE)
         except (ToolSearchError, OSError, RuntimeError, ValueError) as exc:
             # FAISS reports what it cannot use as RuntimeError. The answer to the probe is the report.
             _log.error("The index does not answer: %s", place_of(exc))

@@ -14,6 +14,7 @@ from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.server.catalog_store import CatalogStore, IndexFolder, IndexInMemory
 from toolsearch.server.database import IN_MEMORY, SqliteDatabase
 from toolsearch.server.keys import KeyCheck
 from toolsearch.server.linting import CatalogLinter
@@ -82,7 +83,7 @@ class Service:
             keys = KeyCheck(database, api_key=secret)
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
-            catalog = LiveCatalog(index, embedder, discovery, save=settings.save)
+            catalog = LiveCatalog(_kept(index, settings), embedder, discovery)
             return cls(
                 settings=settings,
                 catalog=catalog,
@@ -149,6 +150,10 @@ class Service:
                 await asyncio.to_thread(self._write)
             except sqlite3.Error as exc:
                 _log.warning("Usage and rounds cannot be written just now: %s", exc)
+
+
+def _kept(index: ToolIndex | Path, settings: ServerSettings) -> CatalogStore:
+    return IndexFolder(index, save=settings.save) if isinstance(index, Path) else IndexInMemory(index)
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

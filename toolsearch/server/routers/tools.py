@@ -13,7 +13,8 @@ from starlette.responses import Response, StreamingResponse
 
 from toolsearch.api.tools import ToolEntry, ToolPage, UploadProgress, UploadReport
 from toolsearch.catalog import tool_record
-from toolsearch.exceptions import DefinitionError, UnknownToolError
+from toolsearch.embedders.base import Embedder
+from toolsearch.exceptions import DefinitionError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.answers import (
     answer,
@@ -24,7 +25,16 @@ from toolsearch.server.answers import (
     versioned,
 )
 from toolsearch.server.asking import Asking, Managing, Searching
-from toolsearch.server.changes import Doomed, Upload, change, no_one, read_definition, read_upload, report
+from toolsearch.server.changes import (
+    Doomed,
+    Upload,
+    change,
+    changed,
+    no_one,
+    read_definition,
+    read_upload,
+    report,
+)
 from toolsearch.server.listing import listed_rows
 from toolsearch.server.problems import problem_response
 from toolsearch.server.visible import Visible
@@ -126,8 +136,8 @@ async def put_tool(
             check_version(request, None if row is None else Visible(index, asking.caller.rule).digest(row))
             return ()
 
-        older, _ = asking.service.catalog.change(change((tool,), doomed=checked))
-        return _entry_named(asking.visible(), name), older.row_of(name) is None
+        older, newer = asking.service.catalog.change(change((tool,), doomed=checked))
+        return _entry_named(Visible(newer, asking.caller.rule), name), older.row_of(name) is None
 
     entry, is_new = await asking.run(put)
     return answer(entry, 201 if is_new else 200, {"ETag": f'"{entry.digest}"'})
@@ -139,18 +149,17 @@ async def patch_tool(name: ToolNamePath, patch: Definition, request: Request, as
 
     def patched() -> ToolEntry:
         asking.check_may_change()
-        while True:
-            view = asking.visible()
+
+        def make(index: ToolIndex, embedder: Embedder) -> ToolIndex:
+            view = Visible(index, asking.caller.rule)
             row = view.row(name)
             check_version(request, view.digest(row))
-            record = _merged(tool_record(view.tool(name)), patch)
-            tool = _named(read_definition(record), name)
+            tool = _named(read_definition(_merged(tool_record(view.tool(name)), patch)), name)
             asking.check_may_change(tool)
-            try:
-                asking.service.catalog.change(change((tool,), doomed=_unless_changed(view, row)))
-            except _ChangedMeanwhileError:
-                continue
-            return _entry_named(asking.visible(), name)
+            return changed(index, embedder, (tool,))
+
+        _, newer = asking.service.catalog.change(make)
+        return _entry_named(Visible(newer, asking.caller.rule), name)
 
     entry = await asking.run(patched)
     return answer(entry, headers={"ETag": f'"{entry.digest}"'})
@@ -279,23 +288,3 @@ def _merged(record: Any, patch: Any) -> Any:
         else:
             result[key] = _merged(result.get(key), value)
     return result
-
-
-class _ChangedMeanwhileError(Exception):
-    """Somebody else has changed the tool between reading and writing it."""
-
-
-def _unless_changed(view: Visible, row: int) -> Doomed:
-    digest, name = view.digest(row), view.index.columns.names[row]
-
-    def checked(index: ToolIndex) -> tuple[str, ...]:
-        now = Visible(index, view.rule)
-        try:
-            same = now.digest(now.row(name)) == digest
-        except UnknownToolError:
-            same = False
-        if not same:
-            raise _ChangedMeanwhileError
-        return ()
-
-    return checked
