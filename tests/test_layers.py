@@ -14,7 +14,7 @@ LAYERS = {
         (
             "exceptions naming",
             "checks",
-            "http tools",
+            "http postgres tools",
             "schema messages api",
             "functions client",
             "given",

@@ -9,8 +9,6 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.server.support import Served, StuckEmbedder, service
-from toolsearch.server.database import SqliteDatabase
-from toolsearch.server.records import KeptAnswer
 
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
 
@@ -93,23 +91,6 @@ def test_secrets_of_keys_are_not_kept_for_a_second_answer(served: Served, tmp_pa
     made = served.http.post("/v1/keys", json=body, headers={"Idempotency-Key": "k"}).json()
     again = served.as_key(made["secret"]).post("/v1/keys", json=body, headers={"Idempotency-Key": "k"}).json()
     assert made["secret"] != again["secret"]
-
-
-def test_a_write_whose_process_has_died_can_be_begun_again() -> None:
-    now = [0.0]
-    with SqliteDatabase(clock=lambda: now[0]) as database:
-        assert database.begin_write("", "k", "request") is None
-        now[0] = 599
-        running = database.begin_write("", "k", "request")
-        assert running is not None
-        assert running.is_running
-        now[0] = 601
-        assert database.begin_write("", "k", "request") is None
-        database.end_write("", "k", KeptAnswer("request", 201, body=b"made"))
-        now[0] += 24 * 3600 - 1
-        assert database.begin_write("", "k", "request") == KeptAnswer("request", 201, body=b"made")
-        now[0] += 2
-        assert database.begin_write("", "k", "request") is None
 
 
 def test_a_put_of_what_is_there_changes_nothing(served: Served) -> None:

@@ -1,5 +1,6 @@
 """A session store keeps what each conversation discovered, in order, and apart from every other."""
 
+import contextlib
 import sqlite3
 import threading
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres.support import new_database
 from toolsearch.exceptions import StoreError
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
@@ -32,19 +34,27 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Open]:
-    files: list[SqliteSessionStore] = []
+    with contextlib.ExitStack() as opened:
+        if request.param == "postgres":
+            url = opened.enter_context(new_database())
+            from toolsearch.postgres.database import PostgresDatabase
+            from toolsearch.postgres.schema import upgrade_schema
+            from toolsearch.session.postgres import PostgresSessionStore
 
-    def open_store(ttl_s: float | None) -> SessionStore:
-        if request.param == "memory":
-            return MemorySessionStore(ttl_s=ttl_s, clock=clock)
-        files.append(SqliteSessionStore(tmp_path / "sessions.db", ttl_s=ttl_s, clock=clock))
-        return files[-1]
+            database = opened.enter_context(PostgresDatabase(url))
+            upgrade_schema(database)
 
-    yield open_store
-    for store in files:
-        store.close()
+        def open_store(ttl_s: float | None) -> SessionStore:
+            if request.param == "memory":
+                return MemorySessionStore(ttl_s=ttl_s, clock=clock)
+            if request.param == "postgres":
+                return PostgresSessionStore(database, ttl_s=ttl_s, clock=clock)
+            file = SqliteSessionStore(tmp_path / "sessions.db", ttl_s=ttl_s, clock=clock)
+            return opened.enter_context(file)
+
+        yield open_store
 
 
 @pytest.fixture

@@ -15,14 +15,10 @@ from toolsearch.api.keys import KeyEntry
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
 from toolsearch.exceptions import StoreError
 from toolsearch.server.keys import StoredKey
-from toolsearch.server.records import KeptAnswer
+from toolsearch.server.records import ANSWERS_KEPT_S, CLAIM_S, KeptAnswer
 from toolsearch.session.database import connected, make_tables, transaction, write_ahead
 
 IN_MEMORY = ":memory:"
-
-_ANSWERS_KEPT_S = 24 * 3600.0
-_CLAIM_S = 600.0
-"""After it whoever began a write is taken to be dead."""
 
 _COUNTS = ("searches", "nothing_fits", "returned_tokens", "spared_tokens", "calls")
 _TABLES = {
@@ -142,7 +138,7 @@ class SqliteDatabase:
         with self._writing() as cursor:
             cursor.execute(
                 "DELETE FROM answers WHERE at < ? OR (status = 0 AND at < ?)",
-                (now - _ANSWERS_KEPT_S, now - _CLAIM_S),
+                (now - ANSWERS_KEPT_S, now - CLAIM_S),
             )
             found = cursor.execute(
                 "SELECT fingerprint, status, content_type, etag, body FROM answers "

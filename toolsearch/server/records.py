@@ -8,6 +8,12 @@ from typing import Protocol
 
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
 
+ANSWERS_KEPT_S = 24 * 3600.0
+"""How long an answer is given again."""
+
+CLAIM_S = 600.0
+"""After it whoever began a write is taken to be dead."""
+
 
 @dataclass(frozen=True)
 class KeptAnswer:

@@ -1,0 +1,39 @@
+"""`DatabaseUrl`: where a PostgreSQL database is, shown without its password."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SCHEMES = ("postgresql://", "postgres://")
+
+
+@dataclass(frozen=True)
+class DatabaseUrl:
+    """An address as libpq takes it, such as ``postgresql://user@host:5432/name?sslmode=require``.
+
+    Attributes:
+        text: All of it. `str` and `repr` leave the password out, and every option.
+    """
+
+    text: str = field(repr=False)
+
+    @staticmethod
+    def is_one(text: str) -> bool:
+        """Whether `text` is an address and no path."""
+        return text.startswith(SCHEMES)
+
+    def __str__(self) -> str:
+        from psycopg.conninfo import conninfo_to_dict
+        from psycopg.errors import Error
+
+        try:
+            parts = conninfo_to_dict(self.text)
+        except Error:
+            # What is wrong with it may well be in the password.
+            return f"{SCHEMES[0]}…"
+        user = f"{parts['user']}@" if parts.get("user") else ""
+        port = f":{parts['port']}" if parts.get("port") else ""
+        return f"{SCHEMES[0]}{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"
+
+    def __repr__(self) -> str:
+        return f"DatabaseUrl({str(self)!r})"
