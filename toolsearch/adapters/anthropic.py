@@ -16,6 +16,11 @@ from toolsearch.messages import ToolCall, ToolResult
 from toolsearch.tools import JsonObject
 
 _SCOPE = ("system", "metadata", "model")
+_TOTALS = (
+    *("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    *("output_tokens_details", "server_tool_use"),
+)
+"""What the end of a stream counts."""
 
 
 class Anthropic:
@@ -177,11 +182,14 @@ class AnthropicChunks:
         return whole
 
     def last(self) -> list[Any]:
+        if len(self._usages) <= 1:
+            return self._held
         total = summed(self._usages)
         out = []
         for event in self._held:
             if event.type == "message_delta":
-                numbers = {name: getattr(total, name, None) for name in type(event.usage).model_fields}
+                names = getattr(type(event.usage), "model_fields", _TOTALS)
+                numbers = {name: getattr(total, name, None) for name in names}
                 usage = event.usage.model_copy(
                     update={name: value for name, value in numbers.items() if value is not None}
                 )
@@ -191,7 +199,9 @@ class AnthropicChunks:
 
     def _placed(self, event: Any) -> list[Any]:
         place = self._places.get(event.index)
-        return [] if place is None else [event.model_copy(update={"index": place})]
+        if place is None:
+            return []
+        return [event if place == event.index else event.model_copy(update={"index": place})]
 
 
 def _mended(block: JsonObject, call: ToolCall) -> JsonObject:

@@ -140,6 +140,7 @@ class OpenAIChatChunks:
         self._usages: list[Any] = []
         self._has_spoken = False
         self._is_first = True
+        self._begun: Any = None
         self._n_shown = 0
         self.start()
 
@@ -153,10 +154,13 @@ class OpenAIChatChunks:
         self._assembler.add(chunk.to_dict())
         if chunk.usage is not None:
             self._usages.append(chunk.usage)
+        chunk = self._of_the_first(chunk)
         if not chunk.choices or chunk.choices[0].finish_reason is not None:
             self._held.append(chunk)
             return []
-        if chunk.choices[0].delta is None:
+        delta = chunk.choices[0].delta
+        if delta is None or self._is_fine(delta):
+            self._has_spoken = self._has_spoken or bool(delta and delta.content)
             return [chunk]
         chunk = chunk.model_copy(deep=True)
         delta = chunk.choices[0].delta
@@ -183,11 +187,27 @@ class OpenAIChatChunks:
         return {"choices": [{"message": {"role": "assistant", **message, "tool_calls": calls}}]}
 
     def last(self) -> list[Any]:
+        if len(self._usages) <= 1:
+            return self._held
         total = summed(self._usages)
         return [
             chunk if chunk.usage is None else chunk.model_copy(update={"usage": total})
             for chunk in self._held
         ]
+
+    def _of_the_first(self, chunk: Any) -> Any:
+        """`chunk` as one of the answer that the first one began."""
+        if not chunk.choices and chunk.usage is None:
+            return chunk
+        if self._begun is None:
+            self._begun = chunk
+        if chunk.id == self._begun.id:
+            return chunk
+        return chunk.model_copy(update={"id": self._begun.id, "created": self._begun.created})
+
+    def _is_fine(self, delta: Any) -> bool:
+        """Whether nothing of it is to be changed: text that goes on."""
+        return not (self._is_first or self._gap or delta.tool_calls or delta.role) and bool(delta.content)
 
     def _is_shown(self, call: Any) -> bool:
         """Whether the piece belongs to a call of the caller's tools; it then gets its place among these."""

@@ -183,7 +183,9 @@ class OpenAIResponsesChunks:
             return []
         if event.type == "response.output_item.done":
             self._shown_items.append(event.item)
-        return [*self._beginning(), self._numbered(event.model_copy(update={"output_index": place}))]
+        if place != event.output_index:
+            event = event.model_copy(update={"output_index": place})
+        return [*self._beginning(), self._numbered(event)]
 
     def answer(self) -> JsonObject:
         if self._response is None:
@@ -195,6 +197,8 @@ class OpenAIResponsesChunks:
 
     def last(self) -> list[Any]:
         begun = self._beginning()
+        if len(self._usages) <= 1 and len(self._shown_items) == len(self._round_items):
+            return [*begun, *map(self._numbered, self._held)]
         update = {"output": self._shown_items, "usage": summed(self._usages), "id": self._id}
         ends = (
             event.model_copy(update={"response": event.response.model_copy(update=update)})
@@ -212,6 +216,8 @@ class OpenAIResponsesChunks:
 
     def _numbered(self, event: Any) -> Any:
         number, self._sequence = self._sequence, self._sequence + 1
+        if getattr(event, "sequence_number", None) == number:
+            return event
         return event.model_copy(update={"sequence_number": number})
 
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolsearch.adapters.api import WireApi
@@ -20,12 +20,16 @@ from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.discovery.settings import DiscoverySettings
+from toolsearch.discovery.view import CatalogView
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import DefinitionError, ReservedNameError
 from toolsearch.naming import RESERVED_NAMES
 from toolsearch.retrieval.base import Retriever, SearchRequest, SearchResult
 from toolsearch.retrieval.building import build_index
+from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
+from toolsearch.tokens import definition_tokens
+from toolsearch.tool_names import ToolNames
 from toolsearch.tools import JsonObject, Tool
 
 _log = logging.getLogger(__name__)
@@ -66,8 +70,10 @@ class ToolList:
         records: Their definitions by name, as the caller gave them.
         fixed: Definitions that are sent in every round: what the provider runs, and what cannot be searched.
         fixed_names: The names among these.
+        cache_marks: What the caller says of the caching of tools.
         has_own_search: The caller has the provider search among them.
         prepare: Builds the index, if there is none yet.
+        costs: Tokens by name, as far as they have been counted.
     """
 
     key: bytes
@@ -75,8 +81,17 @@ class ToolList:
     records: dict[str, JsonObject]
     fixed: tuple[JsonObject, ...]
     fixed_names: frozenset[str]
+    cache_marks: tuple[Any, ...]
     has_own_search: bool
     prepare: Callable[[], object]
+    costs: dict[str, int] = field(default_factory=dict)
+
+    def cost(self, tool: Tool) -> int:
+        """Tokens of the definition of one of its tools, or of the search tool."""
+        tokens = self.costs.get(tool.name)
+        if tokens is None:
+            tokens = self.costs[tool.name] = definition_tokens(tool.definition)
+        return tokens
 
     def log(self, discovery: Discovery | None = None) -> None:
         """Tells the log how much of the list a request shows the model; without `discovery`, all of it."""
@@ -101,7 +116,15 @@ class ToolLists:
         searcher: Retriever | None,
         max_lists: int,
         delivery: Delivery = APPEND,
+        filters: Sequence[ToolFilter] = (),
+        pins_where_there: bool = False,
     ) -> None:
+        """Nothing is built yet.
+
+        Args:
+            filters: What may be used of `catalog`.
+            pins_where_there: Pin what a list has of the pinned tools, and miss none.
+        """
         if max_lists < 1:
             raise ValueError(f"max_tool_lists is {max_lists}; it must be at least 1.")
         self._settings = settings
@@ -110,6 +133,8 @@ class ToolLists:
         self._searcher = searcher
         self._max = max_lists
         self._delivery = delivery
+        self._filters = tuple(filters)
+        self._pins_where_there = pins_where_there
         self._kept: OrderedDict[bytes, ToolList] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -123,8 +148,10 @@ class ToolLists:
         """Whether there are tools beside those that requests bring."""
         return self._catalog is not None
 
-    def of(self, api: WireApi, tools: Sequence[Any]) -> ToolList:
+    def of(self, api: WireApi, tools: Sequence[Any], *, key: bytes | None = None) -> ToolList:
         """The list of a request; the same object for the same tools in the same order.
+
+        `key` stands for exactly these tools in this form, where that is known without reading them.
 
         Raises:
             ReservedNameError: a tool has the name of a built-in one.
@@ -132,8 +159,12 @@ class ToolLists:
             ToolLimitError: the tools that are always sent leave no room for the search.
             TypeError: something in it is no definition; says where.
         """
+        with self._lock:
+            if key is not None and (known := self._kept.get(key)) is not None:
+                self._kept.move_to_end(key)
+                return known
         records = [_record(tool, f"tools[{number}]") for number, tool in enumerate(tools)]
-        key = digest(api.form, records)
+        key = digest(api.form, records) if key is None else key
         with self._lock:
             known = self._kept.get(key)
             if known is None:
@@ -144,6 +175,7 @@ class ToolLists:
             return known
 
     def _made(self, key: bytes, api: WireApi, records: Sequence[JsonObject]) -> ToolList:
+        usable = None if self._catalog is None else CatalogView.of(self._catalog, self._filters).tools
         passed: dict[str, JsonObject] = {}
         fixed: list[JsonObject] = []
         tools: list[Tool] = []
@@ -153,8 +185,8 @@ class ToolLists:
                 name = None  # the provider says what is wrong with it
             if name in RESERVED_NAMES:
                 raise ReservedNameError(name)
-            tool = None if name is None or self._catalog is not None else _read(name, record, api)
-            if name is not None and self._catalog is not None and name in self._catalog:
+            tool = None if name is None or usable is not None else _read(name, record, api)
+            if name is not None and usable is not None and name in usable:
                 passed[name] = record
             elif tool is not None and tool.name not in passed:
                 passed[tool.name] = record
@@ -163,16 +195,20 @@ class ToolLists:
                 fixed.append(record)
         catalog = Catalog(tools) if self._catalog is None else self._catalog
         searcher = self._searcher or LateSearcher(catalog, self._embedder)
-        room = self._settings.max_tools
-        if room is not None and fixed:
-            room = max(room - len(fixed), 1)
-        discoverer = Discoverer(searcher, catalog, replace(self._settings, max_tools=room), self._delivery)
+        settings = self._settings
+        if settings.max_tools is not None and fixed:
+            settings = replace(settings, max_tools=max(settings.max_tools - len(fixed), 1))
+        if self._pins_where_there and settings.pinned:
+            pinned = ToolNames(settings.pinned).names_in(catalog if usable is None else usable)
+            settings = replace(settings, pinned=pinned)
+        discoverer = Discoverer(searcher, catalog, settings, self._delivery, self._filters)
         return ToolList(
             key=key,
             discoverer=discoverer,
             records=_Records(passed, catalog, api),
             fixed=tuple(fixed),
             fixed_names=frozenset(_names_in(fixed)),
+            cache_marks=tuple(record["cache_control"] for record in records if "cache_control" in record),
             has_own_search=any(str(record.get("type")).startswith("tool_search") for record in fixed),
             prepare=getattr(searcher, "prepare", lambda: None),
         )

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from toolsearch.adapters.api import Arguments, Chunks, WireApi
 from toolsearch.adapters.native import declared, lacks_search, native_result, referenced
-from toolsearch.adapters.recall import Hidden, Recall, digest, plain, prefix_keys
+from toolsearch.adapters.recall import Hidden, Recall, digest
+from toolsearch.adapters.restored import restored
 from toolsearch.adapters.tool_lists import ToolList, ToolLists
 from toolsearch.adapters.usage import summed
 from toolsearch.adapters.wire import (
+    WireForm,
     calls_in,
-    is_of_model,
     read_call,
-    read_conversation,
     written_tools,
 )
 from toolsearch.advisors.calls import PlannedCall, plan_calls
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import SEARCH_TOOL, Delivery
 from toolsearch.discovery.discovery import Discovery
-from toolsearch.discovery.history import discovered_in
 from toolsearch.exceptions import LimitExceededError
 from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from toolsearch.session.base import Session, SessionStore
-from toolsearch.tools import JsonObject
+from toolsearch.tools import JsonObject, Tool
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,22 @@ class Searching:
     max_rounds: int
     delivery: Delivery = APPEND
 
-    def open(self, api: WireApi, request: Arguments, caller: tuple[str, str]) -> Turn | None:
+    def open(
+        self,
+        api: WireApi,
+        request: Arguments,
+        caller: tuple[str, str],
+        *,
+        list_key: bytes | None = None,
+        owner: bytes = b"",
+    ) -> Turn | None:
         """The turn of a request, or None for one that goes out as it is: too few tools to be searched.
 
         It may build an index, so it takes a thread of its own where others wait.
+
+        Args:
+            list_key: As `key` of `ToolLists.of`.
+            owner: Tells apart callers who are to know nothing of each other's conversations.
 
         Raises:
             ValueError: the request cannot be answered with tool search, or its session id is no text.
@@ -53,11 +64,11 @@ class Searching:
             raise ValueError(f"Session id and tenant must be texts, not {caller!r}.")
         if not request["tools"] and not self.lists.has_catalog:
             return None
-        tool_list = self.lists.of(api, request["tools"])
+        tool_list = self.lists.of(api, request["tools"], key=list_key)
         if tool_list.has_own_search:
             tool_list.log()
             return None
-        turn = Turn(self, api, request, tool_list, caller)
+        turn = Turn(self, api, request, tool_list, caller, owner=owner)
         if turn.discovery.whole and not self.lists.has_catalog:
             tool_list.log()
             return None
@@ -80,19 +91,27 @@ class Turn:
         request: Arguments,
         tool_list: ToolList,
         caller: tuple[str, str],
+        *,
+        owner: bytes = b"",
     ) -> None:
         self._searching = searching
         self._api = api
         self._request = request
         self._list = tool_list
         self._state = api.server_state(request)
-        self._seed = digest(api.form, tool_list.key, caller, api.scope(request), self._state)
+        whose = (caller, owner.hex()) if owner else caller
+        self._seed = digest(api.form, tool_list.key.hex(), whose, api.scope(request), self._state)
         self._rounds: list[list[JsonObject]] = []
         self._searches: list[Message] = []
         self._usages: list[Any] = []
+        self._sent: list[tuple[Tool, ...]] = []
         self._caller = caller
-        self._told, neutral = self._restored()
-        self.discovery = self._opened(neutral)
+        self._whose = whose
+        at_provider = searching.recall.find(self._state_key(self._state)) if self._state else None
+        told = restored(searching.recall, api, request, self._seed, at_provider)
+        self._request, self._told, self._key = told.request, told.messages, told.key
+        self._at_end, self._at_provider = told.at_end, told.at_provider
+        self.discovery = self._opened(told.neutral)
 
     def request(self) -> Arguments:
         """The arguments of the next round."""
@@ -108,6 +127,11 @@ class Turn:
         return self.discovery.delivery.name == "native"
 
     @property
+    def form(self) -> WireForm:
+        """The provider's, of requests and answers."""
+        return self._api.form
+
+    @property
     def n_rounds(self) -> int:
         """How many rounds were searches and nothing else."""
         return len(self._rounds)
@@ -115,6 +139,23 @@ class Turn:
     def is_ours(self, name: str) -> bool:
         """Whether a call of this name is answered here: a search, or a tool that was not offered."""
         return name not in self._offered
+
+    def searches_in(self, answer: JsonObject) -> bool:
+        """Whether an answer has a call that is answered here."""
+        return any(self.is_ours(read_call(call).name) for call in self._api.calls(answer))
+
+    @property
+    def n_searches(self) -> int:
+        """How many calls were answered here."""
+        return len(self._searches)
+
+    def tokens(self) -> tuple[int, int]:
+        """What the definitions of all rounds cost, and what they would have cost without a search.
+
+        Definitions that are sent in any case count in neither.
+        """
+        sent = sum(self._list.cost(tool) for tools in self._sent for tool in tools)
+        return sent, len(self._sent) * self._list.discoverer.view().tokens
 
     def take(self, answer: JsonObject) -> bool:
         """Whether an answer ends the turn. Its searches are run, and otherwise another round is due.
@@ -151,7 +192,7 @@ class Turn:
         answer: JsonObject = response.to_dict(warnings=False)
         if not self.take(answer):
             return None
-        if any(self.is_ours(read_call(call).name) for call in self._api.calls(answer)):
+        if self.searches_in(answer):
             response = self._api.without(response, self.is_ours)
         if len(self._usages) > 1:
             response = response.model_copy(update={"usage": summed(self._usages)})
@@ -161,59 +202,15 @@ class Turn:
         """For the rounds of a streamed call."""
         return self._api.chunks(self.is_ours)
 
-    def _opened(self, messages: list[Message]) -> Discovery:
+    def _opened(self, messages: Sequence[Message]) -> Discovery:
         session_id, tenant = self._caller
         return self._list.discoverer.open(
             Session(self._searching.store, session_id, tenant), self._searching.delivery, messages=messages
         )
 
-    def _restored(self) -> tuple[list[Any], list[Message]]:
-        """The conversation as the model knows it, and what of it discovery must know."""
-        recall = self._searching.recall
-        messages = self._api.messages(self._request)
-        taken = {call.id for message in messages for call in calls_in(message)}
-        told: list[Any] = []
-        neutral: list[Message] = []
-        rejoin: list[tuple[int, Hidden]] = []
-        self._at_end = Hidden()
-        self._at_provider: set[str] = set()
-        if self._state and (hidden := recall.find(self._state_key(self._state))):
-            told += hidden.results
-            neutral += hidden.searches
-            self._at_provider = set(discovered_in(hidden.searches))
-            self._request = self._api.with_state(self._request, hidden.state)
-        self._key = self._seed
-        exchange: tuple[JsonObject, ...] = ()
-        for message, key in zip(messages, prefix_keys(self._seed, messages), strict=True):
-            if not is_of_model(message):
-                exchange = ()
-            rest = self._api.beyond(message, exchange) if exchange else message
-            told += [] if rest is None and message is not None else [rest]
-            neutral += read_conversation([message], {})
-            self._key, hidden = key, recall.find(key)
-            self._at_end = hidden or Hidden()
-            if hidden is not None:
-                hidden = hidden.apart_from(taken)
-                told += hidden.exchange
-                exchange = hidden.exchange
-                neutral += hidden.searches
-                if hidden.calls:
-                    rejoin.append((len(told), hidden))
-        for position, hidden in reversed(rejoin):
-            if position < len(told):
-                self._api.rejoined(told, position, hidden)
-        return told, [*self._known_otherwise(messages, discovered_in(neutral)), *neutral]
-
-    def _known_otherwise(self, messages: list[Any], discovered: Collection[str]) -> Iterator[Message]:
-        """Tools that the conversation has called, or that the caller's choice names, as if discovered."""
-        called = (call.name for message in messages for call in calls_in(message))
-        names = dict.fromkeys((*called, *self._api.wanted(self._request)))
-        known = tuple(name for name in names if name not in discovered)
-        if known:
-            yield ToolMessage(call_id="", name=SEARCH_TOOL, discovered=known)
-
     def _tools(self) -> list[JsonObject]:
         offer = self.discovery.offer()
+        self._sent.append(APPEND.runnable(offer))
         self._offered = {tool.name for tool in (*offer.visible, *offer.loaded)} | self._list.fixed_names
         told = self._told_of() if self.is_native else set()
         open_names = [tool.name for tool in (*offer.visible, *offer.loaded) if tool.name not in told]
@@ -227,12 +224,9 @@ class Turn:
                 shown, deferred = declared(self._api.form, search, shown, hidden)
             else:
                 shown = [search, *shown]
-        marks = [
-            tool["cache_control"] for tool in map(plain, self._request["tools"]) if "cache_control" in tool
-        ]
-        if marks and shown:
+        if self._list.cache_marks and shown:
             # The caller wants its tools cached, and what is cached ends with the last of them.
-            shown[-1] = {**shown[-1], "cache_control": marks[-1]}
+            shown[-1] = {**shown[-1], "cache_control": self._list.cache_marks[-1]}
         return [*shown, *deferred]
 
     def _told_of(self) -> set[str]:
@@ -292,7 +286,7 @@ class Turn:
             )
 
     def _state_key(self, state: str) -> bytes:
-        return digest("state", self._api.form, self._list.key, self._caller, state)
+        return digest("state", self._api.form, self._list.key.hex(), self._whose, state)
 
 
 def _bare(record: JsonObject) -> JsonObject:

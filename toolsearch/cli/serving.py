@@ -10,6 +10,7 @@ import typer
 
 from toolsearch.cli.errors import ExitCode
 from toolsearch.cli.output import say
+from toolsearch.cli.proxying import with_proxy_options
 from toolsearch.exceptions import ServerSettingsError
 
 _KEY_VARIABLE = "TOOLSEARCH_SERVER_API_KEY"
@@ -28,6 +29,7 @@ def _switch(names: str, *, variable: str, help: str) -> Any:  # noqa: A002
 Whole = int | None
 
 
+@with_proxy_options
 def serve(
     index: Annotated[Path, typer.Argument(metavar="DIR", help="The index folder.", show_default=False)],
     *,
@@ -185,6 +187,7 @@ def serve(
         typer.Option(metavar="NAME", help="Variable with one more key, which may do everything."),
     ] = _KEY_VARIABLE,
     log: Annotated[bool, typer.Option("--log", help="Log each request on standard error.")] = False,
+    proxies: dict[str, Any],
 ) -> None:
     """Serve searches, the catalog and sessions over HTTP.
 
@@ -199,7 +202,7 @@ def serve(
     from toolsearch.server.running import make_server
     from toolsearch.server.settings import ServerSettings, made_settings, read_settings_file
 
-    given = dict(locals())
+    given = {**locals(), **proxies}
     flags = {name: given[name] for name in ServerSettings.model_fields if name in given}
     settings = made_settings(
         {} if config is None else read_settings_file(config),

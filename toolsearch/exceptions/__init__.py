@@ -64,7 +64,8 @@ ToolSearchError
 │   ├── IdempotencyError          its idempotency key belongs to another request
 │   ├── TooBusyError              more than the service takes at once
 │   ├── TookTooLongError          it had no answer in time
-│   └── NotReadyError             the service cannot search yet, or no longer
+│   ├── NotReadyError             the service cannot search yet, or no longer
+│   └── UpstreamError             the provider behind a proxy gave nothing to pass on
 ├── ServiceError                  the HTTP service refused a request of its client, or failed
 │   └── ServiceUnreachableError   no connection, or one that broke
 ├── StoreError                    a file of conversations, sessions or calls that cannot be used
@@ -149,6 +150,7 @@ from toolsearch.exceptions.server import (
     TooBusyError,
     TookTooLongError,
     UnknownResourceError,
+    UpstreamError,
 )
 from toolsearch.exceptions.tools import (
     CatalogFileError,
@@ -246,6 +248,7 @@ __all__ = [
     "UnknownToolError",
     "UnresolvedTypeError",
     "UnsearchedToolsError",
+    "UpstreamError",
 ]
 
 for _name in __all__:  # where they are imported from, in tracebacks, logs and pickles

@@ -80,6 +80,18 @@ class NotReadyError(RequestRefusedError):
     """The service cannot search yet, or no longer."""
 
 
+class UpstreamError(RequestRefusedError):
+    """The provider behind a proxy gave no answer that could be passed on; `is_late` if none came in time.
+
+    `is_final` says that the same request would come to the same again.
+    """
+
+    def __init__(self, reason: str, *, is_late: bool = False, is_final: bool = False) -> None:
+        self.is_late = is_late
+        self.is_final = is_final
+        super().__init__(reason)
+
+
 class ServiceError(ToolSearchError):
     """The service refused a request of its client, or failed.
 

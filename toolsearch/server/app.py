@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,9 @@ def create_app(
     from toolsearch.exceptions import ToolSearchError
     from toolsearch.server.edge import REQUEST_ID, Edge
     from toolsearch.server.idempotency import REPLAYED, Idempotency
+    from toolsearch.server.proxy.providers import providers_of
+    from toolsearch.server.proxy.proxies import Proxies
+    from toolsearch.server.proxy.upstream import Upstream
     from toolsearch.server.routers import calls, catalogs, health, keys, lint, rounds, search, sessions, usage
     from toolsearch.server.routers import tools as tools_router
     from toolsearch.server.service import Service
@@ -57,9 +60,12 @@ def create_app(
     given = Path(index) if isinstance(index, str) else index
     service = Service.open(given, settings, embedder or _embedder(settings.embedder), tools)
 
+    providers = providers_of(settings)
+    upstream = Upstream(settings)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with service.running():
+        async with service.running(), aclosing(upstream):
             yield
 
     app = FastAPI(
@@ -80,7 +86,11 @@ def create_app(
         app.include_router(calls.router)
     # The last one added is the first to be passed.
     app.add_middleware(Idempotency, records=service.records)
-    app.add_middleware(Edge, settings=settings, keys=service.keys, metrics=service.metrics)
+    if providers:
+        app.add_middleware(Proxies, service=service, providers=providers, upstream=upstream)
+    app.add_middleware(
+        Edge, settings=settings, keys=service.keys, metrics=service.metrics, providers=providers
+    )
     if settings.allow_origin:
         app.add_middleware(
             CORSMiddleware,

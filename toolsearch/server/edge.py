@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 
 from toolsearch.api.scopes import KeyScope
-from toolsearch.exceptions import (
-    BodyTooLargeError,
-    ForeignRequestError,
-    RequestRefusedError,
-    SlowRequestError,
-)
+from toolsearch.exceptions import ForeignRequestError
+from toolsearch.server.incoming import read_body
 from toolsearch.server.keys import Caller, KeyCheck
 from toolsearch.server.metrics import Metrics
 from toolsearch.server.problems import log_failure, problem_response
+from toolsearch.server.proxy.providers import KEY_HEADER, Provider, provider_at
 from toolsearch.server.rates import Rates
 from toolsearch.server.settings import ServerSettings
 
@@ -56,11 +53,21 @@ class Edge:
     status and the id of the key; no header, no body, no name of a tool.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, keys: KeyCheck, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        keys: KeyCheck,
+        metrics: Metrics,
+        providers: Sequence[Provider] = (),
+    ) -> None:
+        """Below the prefixes of `providers` keys come in another header, bodies are not read, and errors are
+        those of the provider."""
         self._app = app
         self._settings = settings
         self._keys = keys
         self._metrics = metrics
+        self._providers = providers
         self._rates = Rates(settings.rate_per_s, settings.rate_burst)
         own = {settings.host.lower(), f"[{settings.host.lower()}]"} if settings.is_loopback else set()
         self._hosts: Collection[str] = {*_LOCAL, *own, *map(str.lower, settings.allow_host)}
@@ -78,6 +85,7 @@ class Edge:
         state: dict[str, Any] = scope.setdefault("state", {})
         state.update(request_id=request_id, caller=Caller(scopes=frozenset()), body=b"")
         status = 0
+        provider = provider_at(self._providers, scope["path"])
 
         async def send_on(message: Message) -> None:
             nonlocal status
@@ -89,16 +97,21 @@ class Edge:
             await send(message)
 
         try:
-            state["caller"] = await self._caller(scope)
+            state["caller"] = await self._caller(scope, provider)
             if scope["path"] not in PUBLIC_PATHS:
                 self._rates.take(state["caller"].key_id)
-            state["body"] = await self._body(scope, receive)
-            await self._app(scope, _replayed(state["body"], receive), send_on)
+            if provider is None:
+                state["body"] = await self._body(scope, receive)
+                await self._app(scope, _replayed(state["body"], receive), send_on)
+            else:
+                await self._app(scope, receive, send_on)
         except Exception as exc:  # noqa: BLE001 - whatever it is, it is answered and told here
             if status:
                 log_failure(exc, request_id=request_id)
-            else:
+            elif provider is None:
                 await problem_response(exc, request_id=request_id)(scope, receive, send_on)
+            else:
+                await provider.response(exc, scope)(scope, receive, send_on)
         finally:
             took_s = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", _UNROUTED)
@@ -114,7 +127,7 @@ class Edge:
                 request_id,
             )
 
-    async def _caller(self, scope: Scope) -> Caller:
+    async def _caller(self, scope: Scope, provider: Provider | None) -> Caller:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
         if self._checks_host and not {host, host.rpartition(":")[0]} & set(self._hosts):
@@ -126,7 +139,8 @@ class Edge:
             return Caller(scopes=frozenset())
         if self._keys.is_stale:
             await asyncio.to_thread(self._keys.refresh)
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        header, prefix = (b"authorization", b"") if provider is None else (KEY_HEADER, b"Bearer ")
+        given = [prefix + value for name, value in scope["headers"] if name == header]
         return self._keys.caller(given[0] if len(given) == 1 else None)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
@@ -138,23 +152,7 @@ class Edge:
         may_upload = scope["state"]["caller"].may(KeyScope.MANAGE)
         large = may_upload and scope["path"].startswith(UPLOAD_PATHS)
         limit = self._settings.max_upload_bytes if large else self._settings.max_body_bytes
-        stated = Headers(scope=scope).get("content-length", "0")
-        if stated.isdecimal() and int(stated) > limit:
-            raise BodyTooLargeError(limit)
-        body = bytearray()
-        try:
-            async with asyncio.timeout(self._settings.timeout_s):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise RequestRefusedError("The client has gone.")
-                    body += message.get("body", b"")
-                    if len(body) > limit:
-                        raise BodyTooLargeError(limit)
-                    if not message.get("more_body", False):
-                        return bytes(body)
-        except TimeoutError:
-            raise SlowRequestError("The body of the request did not come in time.") from None
+        return await read_body(scope, receive, limit=limit, timeout_s=self._settings.timeout_s)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

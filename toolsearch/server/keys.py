@@ -179,6 +179,14 @@ class KeyCheck:
                 return Caller(key_id="environment")
         raise AccessDeniedError("A valid key is needed: Authorization: Bearer KEY.", is_known=False)
 
+    def is_one(self, header: bytes) -> bool:
+        """Whether a header that is meant for somebody else holds a key of ours."""
+        scheme, _, token = header.strip().partition(b" ")
+        try:
+            return self.has_keys and bool(self.caller(b"Bearer " + (token or scheme)))
+        except AccessDeniedError:
+            return False
+
 
 def _id_in(token: bytes) -> str:
     """The id that a key names; empty where it is none of ours."""

@@ -37,6 +37,7 @@ from toolsearch.exceptions import (
     ToolSearchError,
     UnknownResourceError,
     UnknownToolError,
+    UpstreamError,
 )
 from toolsearch.exceptions.places import place_of
 
@@ -55,6 +56,7 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     (TooBusyError, 429, "too-busy", "Too busy"),
     (TookTooLongError, 504, "took-too-long", "Took too long"),
     (NotReadyError, 503, "not-ready", "Not ready"),
+    (UpstreamError, 502, "upstream", "Provider gave no answer"),
     (RequestRefusedError, 400, "refused", "Refused"),
     (SearchRequestError, 422, "search-request", "Not searchable"),
     (DuplicateToolError, 409, "duplicate-tool", "Duplicate tool"),
@@ -122,6 +124,9 @@ def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
             headers["WWW-Authenticate"] = "Bearer"
     elif isinstance(error, IdempotencyError) and error.is_running:
         status = 409
+    elif isinstance(error, UpstreamError):
+        status = 504 if error.is_late else status
+        headers = {"X-Should-Retry": "false"} if error.is_final else {}
     elif isinstance(error, TooBusyError):
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
     elif isinstance(error, NotReadyError):

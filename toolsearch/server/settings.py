@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 
 from toolsearch.api.search import MAX_BATCH, MAX_K
 from toolsearch.exceptions import ServerSettingsError
+from toolsearch.server.proxy.settings import ProxySettings
 
 ENVIRONMENT = "TOOLSEARCH_SERVER_"
 """Begins the names of environment variables: ``TOOLSEARCH_SERVER_PORT`` sets `port`."""
 
 
-class ServerSettings(BaseModel):
+class ServerSettings(ProxySettings):
     """Settings of the service; every one has a default that is safe on a machine of one's own.
+
+    Those of the proxies are told by `ProxySettings`.
 
     Attributes:
         host, port: Where it listens; port 0 takes a free one.
@@ -45,8 +48,6 @@ class ServerSettings(BaseModel):
         keep_rounds: Keep what sessions search for and are sent, round by round, as long as the sessions.
         ui: Serve the page at ``/ui``.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = "127.0.0.1"
     port: int = Field(default=8400, ge=0, le=65535)

@@ -34,6 +34,10 @@ class UsageMeter:
             spared_tokens=result.spared_tokens or 0,
         )
 
+    def offered(self, tenant: str, *, searches: int, sent_tokens: int, spared_tokens: int) -> None:
+        """Add a request to a model: its searches, the definitions that it sent, and those that it did not."""
+        self._add(tenant, searches=searches, returned_tokens=sent_tokens, spared_tokens=spared_tokens)
+
     def called(self, tenant: str) -> None:
         """Add one call of a tool."""
         self._add(tenant, calls=1)

@@ -1,0 +1,83 @@
+"""The body of a request, read with an end to it, and the client that may go away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import Headers
+
+from toolsearch.exceptions import BodyTooLargeError, RequestRefusedError, SlowRequestError
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope
+
+_GONE = "http.disconnect"
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int, timeout_s: float) -> bytes:
+    """The whole body.
+
+    Raises:
+        BodyTooLargeError, SlowRequestError: it is too long, or takes too long.
+        RequestRefusedError: the client has gone.
+    """
+    stated = Headers(scope=scope).get("content-length", "0")
+    if stated.isdecimal() and int(stated) > limit:
+        raise BodyTooLargeError(limit)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(timeout_s):
+            async for chunk in Incoming(receive).chunks():
+                body += chunk
+                if len(body) > limit:
+                    raise BodyTooLargeError(limit)
+    except TimeoutError:
+        raise SlowRequestError("The body of the request did not come in time.") from None
+    return bytes(body)
+
+
+class Incoming:
+    """A request as it comes in."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._is_read = asyncio.Event()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body piece by piece.
+
+        Raises:
+            RequestRefusedError: the client has gone.
+        """
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == _GONE:
+                raise RequestRefusedError("The client has gone.")
+            more = message.get("more_body", False)
+            yield message.get("body", b"")
+        self._is_read.set()
+
+    def read(self) -> None:
+        """The body is not wanted, or has been read already."""
+        self._is_read.set()
+
+    async def while_there(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do `work`, and stop it when the client goes away. Nothing is raised then."""
+        working = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(self._gone())
+        try:
+            await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                await working
+        finally:
+            working.cancel()
+            gone.cancel()
+            await asyncio.gather(working, gone, return_exceptions=True)
+
+    async def _gone(self) -> None:
+        await self._is_read.wait()
+        while (await self._receive())["type"] != _GONE:
+            pass

@@ -1,0 +1,1 @@
+"""Drop-in proxies: a provider's own API, with tool search inside."""

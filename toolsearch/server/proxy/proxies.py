@@ -1,0 +1,139 @@
+"""`Proxies`: the APIs of providers, as a layer in front of that of the service."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import httpx
+
+from toolsearch.adapters.routes import Route
+from toolsearch.api.scopes import KeyScope
+from toolsearch.exceptions import AccessDeniedError, TooBusyError
+from toolsearch.server.incoming import Incoming, read_body
+from toolsearch.server.proxy.headers import HeaderRules
+from toolsearch.server.proxy.providers import Provider, provider_at
+from toolsearch.server.proxy.searched import Asked, Searched
+from toolsearch.server.proxy.sending import Sending
+from toolsearch.server.proxy.tenants import Tenants
+from toolsearch.server.proxy.upstream import Upstream, target_of
+from toolsearch.server.proxy.wishes import ModelRules, read_wishes
+from toolsearch.server.service import Service
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_RETRY_AFTER_S = 1.0
+_PROVIDER_KEYS = (b"authorization", b"x-api-key", b"api-key")
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class Proxies:
+    """Answers below the prefixes of providers, and leaves all else to the application.
+
+    It stands within `edge.Edge`, which has checked who asks, and has read no body of these requests.
+    """
+
+    def __init__(
+        self, app: ASGIApp, service: Service, providers: Sequence[Provider], upstream: Upstream
+    ) -> None:
+        settings = service.settings
+        self._app = app
+        self._service = service
+        self._settings = settings
+        self._providers = providers
+        self._upstream = upstream
+        self._headers = HeaderRules(drop=settings.proxy_drop_header, only=settings.proxy_only_header)
+        self._searched = Searched(
+            service,
+            Tenants(settings, settings.tool_limit, service.catalog.embedder, service.sessions),
+            ModelRules(settings.proxy_model),
+            upstream,
+        )
+        self._running = 0
+        self._salt = secrets.token_bytes(32)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        provider = provider_at(self._providers, scope["path"]) if scope["type"] == "http" else None
+        if provider is None:
+            await self._app(scope, receive, send)
+            return
+        method, path = scope["method"], scope["path"]
+        route = provider.route(method, path)
+        scope["route"] = SimpleNamespace(path=provider.template(route, path))
+        scope["state"]["caller"].require(KeyScope.SEARCH)
+        self._check_keys(scope)
+        if self._running >= self._settings.proxy_max_running:
+            raise TooBusyError(_RETRY_AFTER_S)
+        self._running += 1
+        try:
+            await self._answered(provider, route, scope, receive, send)
+        finally:
+            self._running -= 1
+
+    async def _answered(
+        self, provider: Provider, route: Route | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        raw_path = scope.get("raw_path") or b""
+        target = target_of(raw_path, scope["path"], provider.prefix, scope["query_string"])
+        headers = self._headers.to_provider(scope["headers"])
+        incoming = Incoming(receive)
+        if route is None:
+            has_body = any(name in _BODY_HEADERS for name, _ in scope["headers"])
+            content = incoming.chunks() if has_body else None
+            if content is None:
+                incoming.read()
+            asking = self._upstream.ask(provider, scope["method"], target, headers, content)
+            await incoming.while_there(_passed(asking, send))
+            return
+        limit, timeout_s = self._settings.proxy_max_body_bytes, self._settings.timeout_s
+        raw = await read_body(scope, receive, limit=limit, timeout_s=timeout_s)
+        incoming.read()
+        state = scope["state"]
+        asked = Asked(
+            provider=provider,
+            route=route,
+            target=target,
+            headers=headers,
+            raw=raw,
+            caller=state["caller"],
+            wishes=read_wishes(scope["headers"], self._settings),
+            owner=self._owner(scope),
+            request_id=state["request_id"],
+        )
+        await incoming.while_there(self._searched.answer(asked, send))
+
+    def _owner(self, scope: Scope) -> bytes:
+        """A digest of the key for the provider, where nothing else tells callers apart.
+
+        It is salted anew in each process, and goes into other digests alone.
+        """
+        if scope["state"]["caller"].tenant:
+            return b""
+        keys = [value for name, value in scope["headers"] if name in _PROVIDER_KEYS]
+        return hmac.digest(self._salt, b"\n".join(keys), "sha256")
+
+    def _check_keys(self, scope: Scope) -> None:
+        """Does nothing where no key of the service would go to the provider.
+
+        Raises:
+            AccessDeniedError: one would.
+        """
+        for name, value in scope["headers"]:
+            if name in _PROVIDER_KEYS and self._service.keys.is_one(value):
+                raise AccessDeniedError(
+                    "This is a key of the service, which the provider must not get to know. Send it as "
+                    "X-ToolSearch-Key, and the key of the provider where the provider wants it.",
+                    is_known=True,
+                )
+
+
+async def _passed(asking: Awaitable[httpx.Response], send: Send) -> None:
+    response = await asking
+    try:
+        await Sending(send).passed(response)
+    finally:
+        await response.aclose()

@@ -1,0 +1,148 @@
+"""`Rounds`: the search rounds of one request, as one answer of the provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import httpx
+
+from toolsearch.adapters.turn import Turn
+from toolsearch.exceptions import LimitExceededError, UpstreamError
+from toolsearch.server.proxy.events import EventReader, error_event, is_done
+from toolsearch.server.proxy.said import Said, json_text
+from toolsearch.server.proxy.sending import Sending, broken
+from toolsearch.server.work import Work
+from toolsearch.tools import JsonObject
+
+Ask: TypeAlias = Callable[[bytes, int], Awaitable[httpx.Response]]
+"""Sends a body in the round of that number, from 0."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What carries out a turn."""
+
+    turn: Turn
+    ask: Ask
+    work: Work
+    sending: Sending
+
+    async def answer(self, body: bytes, *, streamed: bool) -> None:
+        """Ask with `body`, search as often as the model wants to, and send what it says in the end.
+
+        Raises:
+            UpstreamError: there was no answer; the caller has been sent nothing, or a part that breaks off.
+            TooBusyError, TookTooLongError: there was no thread for a search in time.
+        """
+        response = await self.ask(body, 0)
+        chunks = self.turn.chunks() if streamed else None
+        while True:
+            async with aclosing(response):
+                if not response.is_success or _is_stream(response) != streamed:
+                    await self._refused(response)
+                    return
+                if chunks is None:
+                    again = await self._whole(response)
+                else:
+                    again = await self._stream(response, chunks)
+            if again is None:
+                return
+            response = await self.ask(again, self.turn.n_rounds)
+
+    async def _whole(self, response: httpx.Response) -> bytes | None:
+        """The body of the next round; None where the answer was sent."""
+        try:
+            raw = await response.aread()
+        except httpx.HTTPError as exc:
+            raise broken(exc) from exc
+        record = _json(raw)
+        if record is None:
+            await self.sending.whole(response, raw)
+            return None
+        said = Said(record, raw=raw)
+        if self.turn.searches_in(record):
+            finished, again = await self.work.run(self._finished, said)
+        else:
+            finished, again = self._finished(said)
+        if again is None:
+            await self.sending.whole(response, finished.written())
+        return again
+
+    async def _stream(self, response: httpx.Response, chunks: Any) -> bytes | None:
+        """The body of the next round; None where the answer was sent."""
+        done: list[Said | bytes] = []
+        try:
+            async for events in _batches(response.aiter_bytes()):
+                shown: list[Said | bytes] = []
+                for event in events:
+                    if is_done(event):
+                        done.append(event)
+                    else:
+                        shown += [event] if isinstance(event, bytes) else chunks.show(event)
+                await self.sending.events(response, shown)
+        except httpx.HTTPError as exc:
+            raise broken(exc) from exc
+        answer = chunks.answer()
+        if self.turn.searches_in(answer):
+            again = await self.work.run(self._taken, answer)
+        else:
+            again = self._taken(answer)
+        if again is None:
+            await self.sending.last(response, [*chunks.last(), *done])
+        else:
+            chunks.start()
+        return again
+
+    def _finished(self, said: Said) -> tuple[Any, bytes | None]:
+        finished = _limited(self.turn.finished, said)
+        return finished, None if finished is not None else self._next()
+
+    def _taken(self, answer: JsonObject) -> bytes | None:
+        return None if _limited(self.turn.take, answer) else self._next()
+
+    def _next(self) -> bytes:
+        return json_text(self.turn.request())
+
+    async def _refused(self, response: httpx.Response) -> None:
+        """Send what is no answer: an error, or something in another form than was asked for."""
+        if not self.sending.has_begun:
+            await self.sending.passed(response)
+            return
+        try:
+            raw = await response.aread()
+        except httpx.HTTPError as exc:
+            raise broken(exc) from exc
+        error = _json(raw) or {"error": {"message": f"The provider answered {response.status_code}."}}
+        await self.sending.failed(error_event(self.turn.form, error))
+
+
+async def _batches(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[Said | bytes]]:
+    """The events of a stream, those together that came together."""
+    reader = EventReader()
+    async for piece in pieces:
+        yield reader.feed(piece)
+    yield reader.rest()
+
+
+def _limited(step: Callable[[Any], Any], argument: Any) -> Any:
+    try:
+        return step(argument)
+    except LimitExceededError as exc:
+        raise UpstreamError(str(exc), is_final=True) from None
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    media_type: str = response.headers.get("content-type", "")
+    return media_type.startswith("text/event-stream")
+
+
+def _json(raw: bytes) -> JsonObject | None:
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None

@@ -1,0 +1,190 @@
+"""`Searched`: requests to a model, with the tools that it needs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from toolsearch.adapters.routes import Route
+from toolsearch.adapters.turn import Turn
+from toolsearch.exceptions import (
+    RequestRefusedError,
+    ReservedNameError,
+    ToolLimitError,
+    UpstreamError,
+)
+from toolsearch.server.keys import Caller
+from toolsearch.server.proxy.events import error_event
+from toolsearch.server.proxy.headers import RawHeaders
+from toolsearch.server.proxy.providers import Provider
+from toolsearch.server.proxy.rounds import Rounds
+from toolsearch.server.proxy.said import json_text
+from toolsearch.server.proxy.sending import Sending
+from toolsearch.server.proxy.tenants import Tenant, Tenants
+from toolsearch.server.proxy.upstream import Upstream
+from toolsearch.server.proxy.wishes import ModelRules, Wishes
+from toolsearch.server.service import Service
+
+if TYPE_CHECKING:
+    from starlette.types import Send
+
+_TOOLS = b'"tools"'
+_IDEMPOTENCY = b"idempotency-key"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request to a model, as it came.
+
+    Attributes:
+        target: Path and query below the provider's URL.
+        headers: Those that go on.
+        owner: Tells apart callers of one tenant who are to know nothing of each other's conversations.
+    """
+
+    provider: Provider
+    route: Route
+    target: bytes
+    headers: RawHeaders
+    raw: bytes
+    caller: Caller
+    wishes: Wishes
+    owner: bytes
+    request_id: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What goes to the provider first.
+
+    Attributes:
+        turn: None for a body that goes out without a search.
+        skipped: Why its tools are not searched, where somebody may have expected it.
+    """
+
+    body: bytes
+    turn: Turn | None = None
+    streamed: bool = False
+    skipped: str = ""
+
+
+class Searched:
+    """Answers such requests."""
+
+    def __init__(self, service: Service, tenants: Tenants, models: ModelRules, upstream: Upstream) -> None:
+        self._service = service
+        self._tenants = tenants
+        self._models = models
+        self._upstream = upstream
+
+    async def answer(self, asked: Asked, send: Send) -> None:
+        """Send what the provider answers in the end.
+
+        Raises:
+            ToolSearchError: there is no answer; nothing has been sent, or a part that breaks off.
+        """
+        prepared = Prepared(asked.raw)
+        if self._may_change(asked):
+            prepared = await self._service.work.run(self._prepared, asked)
+        sending = Sending(send, skipped=prepared.skipped)
+        turn = prepared.turn
+        if turn is None or asked.route.counts:
+            response = await self._ask(asked, prepared.body, 0)
+            try:
+                await sending.passed(response)
+            finally:
+                await response.aclose()
+            return
+        rounds = Rounds(turn, partial(self._ask, asked, searched=True), self._service.work, sending)
+        try:
+            await rounds.answer(prepared.body, streamed=prepared.streamed)
+        except UpstreamError as exc:
+            if not (sending.has_begun and exc.is_final):
+                raise
+            _, _, told = asked.provider.told(exc, asked.request_id)
+            await sending.failed(error_event(turn.form, told))
+        finally:
+            self._measure(turn, asked)
+
+    def _may_change(self, asked: Asked) -> bool:
+        """Whether the body has to be read."""
+        if any(name == b"content-encoding" for name, _ in asked.headers):
+            return False
+        catalog = asked.wishes.catalog
+        wants_catalog = self._service.settings.proxy_catalog if catalog is None else catalog
+        return wants_catalog or bool(self._models) or _TOOLS in asked.raw
+
+    def _prepared(self, asked: Asked) -> Prepared:
+        tenant = self._tenants.of(asked.caller)
+        body = tenant.bodies.read(asked.raw)
+        if body is None:
+            return Prepared(asked.raw)
+        request, raw = body.request, asked.raw
+        model = request.get("model")
+        if self._models and isinstance(model, str) and (name := self._models.of(model)) != model:
+            request = {**request, "model": name}
+            raw = json_text(request)
+        tools = request.get("tools")
+        if tools is not None and not isinstance(tools, list):
+            return Prepared(raw)
+        catalog = asked.wishes.catalog
+        over_catalog = (self._service.settings.proxy_catalog and not tools) if catalog is None else catalog
+        if not (tools or over_catalog):
+            return Prepared(raw)
+        try:
+            turn = self._turn(asked, tenant, {**request, "tools": tools or []}, body.tools_key, over_catalog)
+        except (ReservedNameError, ToolLimitError, ValueError, TypeError) as exc:
+            if over_catalog:
+                raise RequestRefusedError(str(exc)) from exc
+            _log.debug("Tools of request %s are sent whole: %s", asked.request_id, type(exc).__name__)
+            return Prepared(raw, skipped=str(exc))
+        if turn is None:
+            return Prepared(raw)
+        return Prepared(json_text(turn.request()), turn, streamed=bool(request.get("stream")))
+
+    def _turn(
+        self, asked: Asked, tenant: Tenant, request: dict[str, Any], tools_key: bytes, over_catalog: bool
+    ) -> Turn | None:
+        pins = asked.wishes.pins
+        searching = tenant.own(pins)
+        if over_catalog:
+            searching = tenant.catalog(self._service.catalog, asked.caller.rule, pins)
+        api = asked.route.api
+        return searching.open(
+            api,
+            request,
+            (asked.wishes.session_id, asked.caller.tenant),
+            list_key=api.form.encode() + tools_key if tools_key else None,
+            owner=asked.owner,
+        )
+
+    async def _ask(self, asked: Asked, body: bytes, number: int, *, searched: bool = False) -> httpx.Response:
+        headers = [(name, value) for name, value in asked.headers if name != b"content-length"]
+        if searched:
+            headers = list(_of_round(headers, number))
+        return await self._upstream.ask(asked.provider, "POST", asked.target, headers, body, again=True)
+
+    def _measure(self, turn: Turn, asked: Asked) -> None:
+        """Add what the turn sent and spared to the usage of the tenant."""
+        sent, whole = turn.tokens()
+        n_searches = turn.n_searches
+        self._service.usage.offered(
+            asked.caller.tenant, searches=n_searches, sent_tokens=sent, spared_tokens=max(whole - sent, 0)
+        )
+
+
+def _of_round(headers: Sequence[tuple[bytes, bytes]], number: int) -> Any:
+    """The headers of a round whose answer is read here."""
+    for name, value in headers:
+        if name == b"accept-encoding":
+            continue
+        # Another body under the same key would get the answer to the first one, or be refused.
+        yield name, (b"%b-%d" % (value, number) if number and name == _IDEMPOTENCY else value)
+    yield b"accept-encoding", b"identity"

@@ -1,0 +1,150 @@
+"""`Upstream`: asks a provider over connections that all requests share."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TypeAlias
+from urllib.parse import quote
+
+import httpx
+
+from toolsearch.exceptions import RequestRefusedError, UpstreamError
+from toolsearch.http.address import QuietURL, hidden_proxies
+from toolsearch.http.retries import RetryPolicy, parse_retry_after
+from toolsearch.server.proxy.headers import RawHeaders
+from toolsearch.server.proxy.providers import Provider
+from toolsearch.server.proxy.settings import ProxySettings
+
+Content: TypeAlias = bytes | AsyncIterator[bytes] | None
+
+_PASSING = frozenset({429, 500, 502, 503, 504, 529})
+_NO_QUOTA = b"insufficient_quota"
+_BASE_WAIT_S = 0.5
+# Nobody's request has been carried out.
+_BEFORE_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class Upstream:
+    """Opens nothing yet. Redirects are not followed, and cookies are not kept: they are of one caller."""
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self._timeout = httpx.Timeout(settings.proxy_timeout_s, connect=settings.proxy_connect_s).as_dict()
+        self._retries = RetryPolicy(
+            attempts=settings.proxy_retries + 1,
+            base_wait_s=_BASE_WAIT_S,
+            max_wait_s=settings.proxy_retry_wait_s,
+        )
+        self._max_running = settings.proxy_max_running
+        self._client: httpx.AsyncClient | None = None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def ask(
+        self,
+        provider: Provider,
+        method: str,
+        target: bytes,
+        headers: RawHeaders,
+        content: Content,
+        *,
+        again: bool = False,
+    ) -> httpx.Response:
+        """The response, whose body has not been read yet and which is to be closed.
+
+        Args:
+            target: Path and query below the provider's URL, as they are sent.
+            again: Ask again where that may help, and `content` can be sent twice.
+
+        Raises:
+            UpstreamError: there is none.
+        """
+        failures = 0
+        while True:
+            request = self._request(provider, method, target, headers, content)
+            try:
+                response = await self._open_client().send(request, stream=True)
+            except httpx.TransportError as exc:
+                failures += 1
+                if not again or isinstance(exc, httpx.ReadTimeout) or failures >= self._retries.attempts:
+                    raise _no_answer(exc) from exc
+                await asyncio.sleep(self._wait_s(failures, None))
+                continue
+            failures += 1
+            if not again or response.status_code not in _PASSING or failures >= self._retries.attempts:
+                return response
+            wait_s = await self._wait_after(response, failures)
+            if wait_s is None:
+                return response
+            await response.aclose()
+            await asyncio.sleep(wait_s)
+
+    async def _wait_after(self, response: httpx.Response, failures: int) -> float | None:
+        """Seconds to wait before the next try; None where the caller is to hear of this one."""
+        headers = response.headers
+        if headers.get("x-should-retry") == "false":
+            return None
+        asked_for = parse_retry_after(headers.get("retry-after"), now=time.time())
+        if asked_for is not None and asked_for > self._retries.max_wait_s:
+            return None
+        # An account without credit is told by 429 as well, and does not fill up by waiting.
+        if response.status_code == 429 and _NO_QUOTA in await response.aread():
+            return None
+        return self._wait_s(failures, headers)
+
+    def _wait_s(self, failures: int, headers: Mapping[str, str] | None) -> float:
+        asked_for = None if headers is None else headers.get("retry-after")
+        return self._retries.wait_s(failures, asked_for, now=time.time(), random=random.random())  # noqa: S311
+
+    def _request(
+        self, provider: Provider, method: str, target: bytes, headers: RawHeaders, content: Content
+    ) -> httpx.Request:
+        base = provider.upstream
+        url = base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target)
+        request = httpx.Request(
+            method,
+            # What is logged of a request is without its query, which may hold a key.
+            QuietURL(url, f"{base}/..."),
+            headers=httpx.Headers(list(headers)),
+            content=content,
+            extensions={"timeout": self._timeout},
+        )
+        request.url = QuietURL(url, f"{base}/...")
+        return request
+
+    def _open_client(self) -> httpx.AsyncClient:
+        if self._client is None:
+            with hidden_proxies():
+                self._client = httpx.AsyncClient(
+                    limits=httpx.Limits(
+                        max_connections=self._max_running, max_keepalive_connections=self._max_running
+                    ),
+                    cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                )
+        return self._client
+
+
+def target_of(raw_path: bytes, path: str, prefix: str, query: bytes) -> bytes:
+    """Path and query below a provider's URL.
+
+    Raises:
+        RequestRefusedError: the path leads out of what is below `prefix`.
+    """
+    if any(part in {".", ".."} for part in path.replace("\\", "/").split("/")):
+        raise RequestRefusedError("A path with '.' or '..' in it is not passed on.")
+    if not raw_path.startswith(prefix.encode()):
+        raw_path = quote(path, safe="/:@!$&'()*+,;=-._~").encode()
+    rest = raw_path[len(prefix) :]
+    return rest + b"?" + query if query else rest
+
+
+def _no_answer(error: httpx.TransportError) -> UpstreamError:
+    late = isinstance(error, httpx.TimeoutException)
+    what = "could not be reached" if isinstance(error, _BEFORE_SENT) else "gave no answer"
+    return UpstreamError(f"The provider {what} ({type(error).__name__}).", is_late=late)

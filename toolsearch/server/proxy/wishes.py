@@ -1,0 +1,96 @@
+"""`Wishes`: what a request asks of the service beside the provider, in headers that stay here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import translate
+
+from toolsearch.api.base import SESSION_ID
+from toolsearch.exceptions import RequestRefusedError, UnknownResourceError
+from toolsearch.server.proxy.headers import RawHeaders
+from toolsearch.server.proxy.settings import ProxySettings
+
+SESSION, CATALOG, PIN, CALL = (
+    *("x-toolsearch-session", "x-toolsearch-catalog"),
+    *("x-toolsearch-pin", "x-toolsearch-call"),
+)
+_CATALOGS = ("default", "none")
+_YES_NO = {"true": True, "false": False}
+_MAX_PINS = 100
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What one request asks for.
+
+    Attributes:
+        session_id: The session that it belongs to; empty for none.
+        catalog: Whether to search the catalog of the service; None leaves it to the settings.
+        pins: Tools to send in any case, by name or glob.
+        calls: Whether the service is to run the tools that it can run.
+    """
+
+    session_id: str = ""
+    catalog: bool | None = None
+    pins: tuple[str, ...] = ()
+    calls: bool = False
+
+
+def read_wishes(headers: RawHeaders, settings: ProxySettings) -> Wishes:
+    """The wishes of a request; what it does not say is as the settings say.
+
+    Raises:
+        RequestRefusedError: one that cannot be read; names the header.
+    """
+    told: dict[str, str] = {}
+    for name, value in headers:
+        if name.startswith(b"x-toolsearch-"):
+            told[name.decode("latin-1")] = value.decode("latin-1").strip()
+    if not told:
+        return Wishes(pins=settings.proxy_pin)
+    session_id = told.get(SESSION, "")
+    if session_id and not re.fullmatch(SESSION_ID, session_id):
+        raise RequestRefusedError(f"{SESSION} must match {SESSION_ID}.")
+    catalog = told.get(CATALOG)
+    if catalog is not None and catalog not in _CATALOGS:
+        raise RequestRefusedError(f"{CATALOG} must be one of {', '.join(_CATALOGS)}.")
+    calls = told.get(CALL, "false").lower()
+    if calls not in _YES_NO:
+        raise RequestRefusedError(f"{CALL} must be true or false.")
+    pins = tuple(filter(None, map(str.strip, told.get(PIN, "").split(","))))
+    if len(pins) > _MAX_PINS:
+        raise RequestRefusedError(f"{PIN} names more than {_MAX_PINS} tools.")
+    return Wishes(
+        session_id,
+        None if catalog is None else catalog == "default",
+        tuple(dict.fromkeys((*settings.proxy_pin, *pins))),
+        _YES_NO[calls],
+    )
+
+
+class ModelRules:
+    """Which models may be asked, and by which other names."""
+
+    def __init__(self, rules: Iterable[str]) -> None:
+        """Each is a name or a glob, or ``ALIAS=NAME``."""
+        pairs = [rule.partition("=") for rule in rules]
+        self._names = {alias: name for alias, sign, name in pairs if sign}
+        globs = [translate(glob) for glob, sign, _ in pairs if not sign]
+        self._allowed = re.compile("|".join(globs)) if globs else None
+
+    def __bool__(self) -> bool:
+        return bool(self._names) or self._allowed is not None
+
+    def of(self, model: str) -> str:
+        """The name by which the provider knows `model`.
+
+        Raises:
+            UnknownResourceError: it may not be asked.
+        """
+        if model in self._names:
+            return self._names[model]
+        if self._allowed is not None and not self._allowed.fullmatch(model):
+            raise UnknownResourceError("model", model)
+        return model
