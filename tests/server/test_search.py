@@ -126,14 +126,36 @@ def test_a_batch_answers_each_search_in_its_place(office: Served) -> None:
     assert [hit["name"] for hit in last["answer"]["hits"]] == ["geo__get_weather"]
 
 
-def test_a_batch_is_embedded_at_once() -> None:
+def test_a_batch_is_embedded_in_few_goes_with_equal_lengths_side_by_side() -> None:
     embedder = HashingEmbedder()
     with service(embedder=embedder) as served:
-        texts = [f"send email number {n}" for n in range(20)]
+        long = [f"send an email about the weather in {n}" for n in range(10, 26)]
+        short = [f"mail {n}" for n in range(10, 26)]
+        texts = [text for pair in zip(long, short, strict=True) for text in pair]
         before = len(embedder.query_calls)
         body = {"searches": [{"queries": text, "steps": False} for text in texts]}
-        assert served.http.post("/v1/search/batch", json=body).status_code == 200
-        assert embedder.query_calls[before:] == [tuple(texts)]
+        items = served.http.post("/v1/search/batch", json=body).json()["items"]
+        assert set(embedder.query_calls[before:]) == {tuple(short), tuple(long)}
+        for text, item in zip(texts, items, strict=True):
+            alone = search(served, queries=text, steps=False)
+            assert item["answer"]["hits"] == alone["hits"]
+
+
+def test_a_batch_whose_embedder_fails_is_answered_by_words_alone() -> None:
+    class Failing(HashingEmbedder):
+        fails = False
+
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
+            if self.fails:
+                raise ConnectionError("s3cr3t address")
+            return super().embed_queries(texts)
+
+    embedder = Failing()
+    with service(embedder=embedder) as served:
+        embedder.fails = True
+        response = served.http.post("/v1/search/batch", json={"searches": [{"queries": "send email"}] * 2})
+        assert [item["answer"]["degraded"] for item in response.json()["items"]] == [True, True]
+        assert "s3cr3t" not in response.text
 
 
 def test_nothing_that_was_searched_for_is_kept_from_one_batch_to_the_next() -> None:

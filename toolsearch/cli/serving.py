@@ -103,7 +103,12 @@ def serve(
     ] = None,
     max_running: Annotated[
         Whole,
-        _option("--max-running", variable="MAX_RUNNING", metavar="N", help="Requests that work at once; 8."),
+        _option(
+            "--max-running",
+            variable="MAX_RUNNING",
+            metavar="N",
+            help="Requests that work at once; one more than there are processors.",
+        ),
     ] = None,
     max_waiting: Annotated[
         Whole,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,9 @@ class ServerSettings(ProxySettings):
         max_body_bytes, max_upload_bytes: Of a request, and of an upload of tools.
         max_results: The most hits of a search.
         max_batch: The most searches of a batch.
-        max_running, max_waiting: Requests that work at once, and that wait for it; more are refused.
+        max_running, max_waiting: Requests that work at once, and that wait for it; more are refused. By
+            default one more works than there are processors: with many, what answers waits for its turn
+            behind all of them. Where the embedder is asked over the network, take more.
         rate_per_s, rate_burst: Requests that each key may make a second, and at once; None for any number.
         timeout_s: Seconds that a request may take, and its body to come.
         shutdown_s: Seconds that running requests have to finish when the service stops.
@@ -62,7 +65,7 @@ class ServerSettings(ProxySettings):
     max_upload_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
     max_results: int = Field(default=100, ge=1, le=MAX_K)
     max_batch: int = Field(default=MAX_BATCH, ge=1, le=MAX_BATCH)
-    max_running: int = Field(default=8, ge=1, le=256)
+    max_running: int = Field(default_factory=lambda: _processors() + 1, ge=1, le=256)
     max_waiting: int = Field(default=64, ge=0)
     rate_per_s: float | None = Field(default=None, gt=0)
     rate_burst: int = Field(default=50, ge=1)
@@ -97,6 +100,12 @@ class ServerSettings(ProxySettings):
                 f"Beyond this machine ({self.host!r}) a key is needed. Make one: toolsearch keys add NAME "
                 f"--database FILE. Or put one into {ENVIRONMENT}API_KEY."
             )
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def made_settings(*layers: dict[str, Any]) -> ServerSettings:

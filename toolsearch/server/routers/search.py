@@ -61,9 +61,12 @@ def _found_each(asking: Asking, batch: BatchQuery) -> BatchAnswer:
     most = asking.service.settings.max_batch
     if len(batch.searches) > most:
         raise SearchRequestError(f"A batch may have {most} searches; this one has {len(batch.searches)}.")
-    texts = [text for query in batch.searches for text in _embedded(query)]
+    # Texts of about equal length are the quickest to embed together.
+    order = sorted(range(len(batch.searches)), key=lambda i: max(map(len, batch.searches[i].queries)))
+    texts = [text for i in order for text in _embedded(batch.searches[i])]
     with asking.service.catalog.embedder.ahead(texts):
-        return BatchAnswer(items=tuple(_item(asking, query) for query in batch.searches))
+        items = {i: _item(asking, batch.searches[i]) for i in order}
+    return BatchAnswer(items=tuple(items[i] for i in range(len(items))))
 
 
 def _item(asking: Asking, query: SearchQuery) -> BatchItem:
