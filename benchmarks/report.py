@@ -20,11 +20,13 @@ from benchmarks.markdown import bounded, cell, difference, machine_line, prose, 
 from benchmarks.report_loop import loop_section
 from benchmarks.report_peers import peers_section
 from benchmarks.report_scale import scale_section
+from benchmarks.report_service import service_section, write_sizing
 from benchmarks.results import QUALITY, REFERENCE, RESULTS, read_results
 from benchmarks.train_encoder import QUERIED
 from toolsearch.tools import JsonObject
 
 REPORT = REPOSITORY / "docs" / "benchmarks.md"
+OPERATIONS = REPOSITORY / "docs" / "operations.md"
 
 DESCRIPTIONS = {
     "hybrid": "the default: names, dense and lexical, fused by value, and requests searched in steps",
@@ -51,11 +53,12 @@ def main() -> int:
     from benchmarks.plots_loop import draw_loop
     from benchmarks.plots_peers import draw_peers
 
-    results, scale, loop, peers = (
+    results, scale, loop, peers, service = (
         read_results(QUALITY),
         read_scale(RESULTS),
         read_loop(RESULTS),
         read_peers(RESULTS),
+        read_service(RESULTS),
     )
     draw_all(_in_order(results), scale)
     if loop is not None:
@@ -63,7 +66,9 @@ def main() -> int:
     if peers is not None:
         draw_peers(peers)
     tables = read_tables(RESULTS / "tables")
-    REPORT.write_text(render(results, scale, tables, loop, peers), encoding="utf-8")
+    REPORT.write_text(render(results, scale, tables, loop, peers, service=service), encoding="utf-8")
+    if service is not None:
+        write_sizing(service, OPERATIONS)
     write_encoder_card(results)
     return 0
 
@@ -74,6 +79,8 @@ def render(
     tables: Sequence[JsonObject] = (),
     loop: JsonObject | None = None,
     peers: JsonObject | None = None,
+    *,
+    service: JsonObject | None = None,
 ) -> str:
     """The report as Markdown; the same results give the same text."""
     results = _in_order(results)
@@ -85,6 +92,8 @@ def render(
     parts += [_further(further) for further in tables]
     if scale is not None:
         parts.append(scale_section(scale))
+    if service is not None:
+        parts.append(service_section(service))
     if loop is not None:
         parts.append(loop_section(loop))
     parts.append(_limits())
@@ -111,6 +120,11 @@ def read_peers(folder: Path) -> JsonObject | None:
     return _read_if_there(folder / "peers.json")
 
 
+def read_service(folder: Path) -> JsonObject | None:
+    """What benchmarks/service.py left in `folder`; None if it was not run yet."""
+    return _read_if_there(folder / "service.json")
+
+
 def _read_if_there(path: Path) -> JsonObject | None:
     if not path.exists():
         return None
@@ -131,7 +145,7 @@ def _introduction(results: Mapping[str, JsonObject]) -> Iterator[str]:
         "`python -m benchmarks.reproduce --data DIR`, which also compares with the scores that "
         "`benchmarks/conditions.yaml` expects. Time and memory: `python -m benchmarks.scale`. "
         "Other tool searches: `python -m benchmarks.peers run`. Whole conversations: "
-        "`python -m benchmarks.loop`."
+        "`python -m benchmarks.loop`. The HTTP service: `python -m benchmarks.service`."
     )
     yield from prose(
         "Measures are those of TREC. recall@k: share of a query's relevant tools in the first k; "

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.data import BENCH_PREFIX
 from benchmarks.plots import draw_all
-from benchmarks.report import REPORT, read_loop, read_peers, read_scale, read_tables, render
+from benchmarks.report import REPORT, read_loop, read_peers, read_scale, read_service, read_tables, render
 from benchmarks.results import QUALITY, RESULTS, condition_result, read_results, write_result
 from benchmarks.scale_catalog import copy_of
 from benchmarks.scale_vectors import Noise
@@ -122,6 +122,7 @@ def test_the_committed_report_is_that_of_the_committed_results() -> None:
         read_tables(RESULTS / "tables"),
         read_loop(RESULTS),
         read_peers(RESULTS),
+        service=read_service(RESULTS),
     )
     assert REPORT.read_text(encoding="utf-8") == rendered
 
