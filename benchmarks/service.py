@@ -182,7 +182,8 @@ def memory(measured: Measured) -> JsonObject:
     mix = _mix(measured)
     with Serving(measured.index(), "--database", "service.db") as service:
         ready_mb = service.rss_mb
-        sizes, done, took_s = [], 0, 0.0
+        sizes: list[float] = []
+        done, took_s = 0, 0.0
         failures = 0
         while len(sizes) < 10 and took_s < MEMORY_S:
             run = loaded(
@@ -278,7 +279,7 @@ def _inside(measured: Measured) -> JsonObject:
 
 
 def _of(runs: Sequence[JsonObject], key: str) -> float:
-    return median(run[key] for run in runs)
+    return float(median(run[key] for run in runs))
 
 
 def _middle(runs: Sequence[JsonObject]) -> JsonObject:

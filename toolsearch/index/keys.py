@@ -162,7 +162,7 @@ class _Forwards(Sequence[bytes]):
 
     def __init__(self, keys: Keys) -> None:
         # Gives whole numbers of Python, which an array takes several times as long to make.
-        self._starts = memoryview(np.ascontiguousarray(keys.starts))
+        self._starts = np.ascontiguousarray(keys.starts).data
         self._bytes = keys._bytes
 
     def __len__(self) -> int:
@@ -177,7 +177,7 @@ class _Backwards(_Forwards):
 
     def __init__(self, keys: Keys) -> None:
         super().__init__(keys)
-        self._order = memoryview(np.ascontiguousarray(keys.backwards))
+        self._order = np.ascontiguousarray(keys.backwards).data
 
     def __getitem__(self, place: int) -> bytes:  # type: ignore[override]
         return super().__getitem__(self._order[place])[::-1]
