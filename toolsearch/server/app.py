@@ -82,6 +82,10 @@ def create_app(
         app.add_exception_handler(kind, _told)
     for router in (health, search, tools_router, catalogs, lint, sessions, rounds, usage, keys):
         app.include_router(router.router)
+    if settings.ui:
+        from toolsearch.server.routers import page
+
+        app.include_router(page.router)
     if service.callable_tools:
         app.include_router(calls.router)
     # The last one added is the first to be passed.

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """Answered without a key; they say nothing of the catalog."""
 
+PAGE_PATH = "/ui"
+"""Begins the paths of the page, whose files are answered without a key, too."""
+
 UPLOAD_PATHS = ("/v1/tools/bulk", "/v1/sources/", "/v1/catalogs/")
 """Begin the paths of what may be as large as a catalog."""
 
@@ -98,7 +101,7 @@ class Edge:
 
         try:
             state["caller"] = await self._caller(scope, provider)
-            if scope["path"] not in PUBLIC_PATHS:
+            if not _is_public(scope["path"]):
                 self._rates.take(state["caller"].key_id)
             if provider is None:
                 state["body"] = await self._body(scope, receive)
@@ -133,9 +136,10 @@ class Edge:
         if self._checks_host and not {host, host.rpartition(":")[0]} & set(self._hosts):
             raise ForeignRequestError("The service does not answer for this host.")
         origin = headers.get("origin")
-        if origin is not None and origin not in self._settings.allow_origin:
+        is_own = self._settings.ui and _is_own(origin, host)
+        if origin is not None and not is_own and origin not in self._settings.allow_origin:
             raise ForeignRequestError("Pages of this origin may not ask.")
-        if scope["path"] in PUBLIC_PATHS:
+        if _is_public(scope["path"]):
             return Caller(scopes=frozenset())
         if self._keys.is_stale:
             await asyncio.to_thread(self._keys.refresh)
@@ -153,6 +157,20 @@ class Edge:
         large = may_upload and scope["path"].startswith(UPLOAD_PATHS)
         limit = self._settings.max_upload_bytes if large else self._settings.max_body_bytes
         return await read_body(scope, receive, limit=limit, timeout_s=self._settings.timeout_s)
+
+
+def _is_public(path: str) -> bool:
+    """Whether a path is answered without a key."""
+    return path in PUBLIC_PATHS or path == PAGE_PATH or path.startswith(f"{PAGE_PATH}/")
+
+
+def _is_own(origin: str | None, host: str) -> bool:
+    """Whether a page of `origin` came from `host`, which the request names too.
+
+    The scheme does not count: in front of this service there may be one that speaks TLS.
+    """
+    scheme, _, authority = (origin or "").lower().partition("://")
+    return scheme in {"http", "https"} and bool(authority) and authority == host
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
