@@ -10,6 +10,7 @@ from toolsearch.cli import (
     calling,
     catalogs,
     chat,
+    database,
     demo,
     evaluation,
     gateway,
@@ -50,6 +51,7 @@ app.add_typer(mcp.group, name="mcp")
 app.add_typer(gateway.group, name="gateway")
 app.command("serve", epilog=EXIT_CODES)(serving.serve)
 app.add_typer(keys.group, name="keys")
+app.add_typer(database.group, name="db")
 app.command("demo", epilog=EXIT_CODES)(demo.demo)
 
 

@@ -61,12 +61,21 @@ def open_embedder_of(index: Path, spec: str, *, cache: bool) -> OpenedEmbedder:
     """
     if spec:
         return open_embedder(spec, cache=cache)
-    built_with = read_manifest(index).summary.embedder_id
+    return open_default_embedder(read_manifest(index).summary.embedder_id, index, cache=cache)
+
+
+def open_default_embedder(built_with: str, index: Path | str, *, cache: bool) -> OpenedEmbedder:
+    """The default embedder, where the index that `index` names was built with it: its id is `built_with`.
+
+    Raises:
+        EmbedderUnavailableError: it cannot be loaded.
+        ToolIndexError: the index was built with another one.
+    """
     default = open_embedder("", cache=cache)
     if default.embedder.id == built_with:
         return default
     raise ToolIndexError(
         index,
         f"was built with {built_with!r}, not with {default.embedder.id!r}",
-        remedy=f"Name its embedder: --embedder ID. Or rebuild it: toolsearch index build CATALOG -o {index}",
+        remedy="Name its embedder: --embedder ID. Or build it again: toolsearch index build CATALOG -o DIR",
     )

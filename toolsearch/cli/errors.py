@@ -13,7 +13,9 @@ from typer.core import TyperGroup
 from toolsearch.cli.output import be_lenient, discard_output, replace_closed_streams, say
 from toolsearch.exceptions import (
     ChatModelError,
+    DatabaseError,
     EmbeddingError,
+    SchemaVersionError,
     TokenizerError,
     ToolFailed,
     ToolIndexError,
@@ -37,7 +39,7 @@ Exit codes:
   1  done, and something is wrong: lint found errors, an index is not what was written, a tool failed
   2  the command line, a catalog, a query file or a request cannot be used
   3  the index is missing, damaged, locked, or built by another embedder or release
-  4  a model, an embedder, a tokenizer, a tool's server, the disk or the network failed"""
+  4  a model, an embedder, a tokenizer, a tool's server, a database, the disk or the network failed"""
 
 
 class Commands(TyperGroup):
@@ -82,9 +84,11 @@ class Commands(TyperGroup):
 
 def exit_code(error: ToolSearchError | OSError) -> ExitCode:
     """The code for an error that was raised on purpose, or that the system reported."""
-    if isinstance(error, ToolIndexError):
+    if isinstance(error, ToolIndexError | SchemaVersionError):
         return ExitCode.NO_INDEX
-    if isinstance(error, ChatModelError | EmbeddingError | TokenizerError | ToolFailed | OSError):
+    if isinstance(
+        error, ChatModelError | EmbeddingError | TokenizerError | ToolFailed | DatabaseError | OSError
+    ):
         return ExitCode.FAILED
     return ExitCode.BAD_INPUT
 

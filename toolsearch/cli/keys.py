@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toolsearch.api.scopes import KeyScope
+from toolsearch.cli.database import Database, needing_psycopg
 from toolsearch.cli.errors import EXIT_CODES
 from toolsearch.cli.options import AllowedTools, DeniedTools, Json, OnlyServers
 from toolsearch.cli.output import say, show, show_json, show_table
 
-group = typer.Typer(help="Keys of the HTTP service.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from toolsearch.server.keys import KeyStore
 
-Database: TypeAlias = Annotated[
-    Path,
-    typer.Option(
-        "--database",
-        envvar="TOOLSEARCH_SERVER_DATABASE",
-        metavar="FILE",
-        help="The database of the service.",
-        show_default=False,
-    ),
-]
+group = typer.Typer(help="Keys of the HTTP service.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @group.command("add", epilog=EXIT_CODES)
@@ -47,7 +41,6 @@ def add(
     Options with NAME or GLOB, and --scope, may be given several times.
     """
     from toolsearch.api.keys import NewKey
-    from toolsearch.server.database import SqliteDatabase
     from toolsearch.server.keys import make_key
 
     asked = NewKey(
@@ -59,7 +52,7 @@ def add(
         deny=tuple(deny or ()),
     )
     stored, made = make_key(asked, now=time.time())
-    with SqliteDatabase(database) as store:
+    with _records(database) as store:
         store.add_key(stored)
     if json:
         show_json(made.model_dump(mode="json"))
@@ -71,9 +64,8 @@ def add(
 @group.command("list", epilog=EXIT_CODES)
 def list_(database: Database, *, json: Json = False) -> None:
     """Say which keys there are."""
-    from toolsearch.server.database import SqliteDatabase
 
-    with SqliteDatabase(database) as store:
+    with _records(database) as store:
         keys = [key.entry for key in store.stored_keys()]
     if json:
         show_json([key.model_dump(mode="json") for key in keys])
@@ -98,9 +90,17 @@ def revoke(
 ) -> None:
     """Have a key count no more; services on the database know within a second."""
     from toolsearch.exceptions import UnknownResourceError
-    from toolsearch.server.database import SqliteDatabase
 
-    with SqliteDatabase(database) as store:
+    with _records(database) as store:
         if not store.remove_key(key_id):
             raise UnknownResourceError("key", key_id)
     say(f"{key_id} is revoked.")
+
+
+@contextmanager
+def _records(database: str) -> Iterator[KeyStore]:
+    from toolsearch.server.opening import open_records
+    from toolsearch.server.settings import database_of
+
+    with needing_psycopg(), open_records(database_of(database)) as records:
+        yield records

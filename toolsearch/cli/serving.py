@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from toolsearch.cli.errors import ExitCode
 from toolsearch.cli.output import say
 from toolsearch.cli.proxying import with_proxy_options
-from toolsearch.exceptions import ServerSettingsError
+from toolsearch.postgres.url import DatabaseUrl
+
+if TYPE_CHECKING:
+    from toolsearch.embedders.base import Embedder
+    from toolsearch.server.settings import ServerSettings
 
 _KEY_VARIABLE = "TOOLSEARCH_SERVER_API_KEY"
 
@@ -31,7 +35,14 @@ Whole = int | None
 
 @with_proxy_options
 def serve(
-    index: Annotated[Path, typer.Argument(metavar="DIR", help="The index folder.", show_default=False)],
+    index: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="The index folder. With PostgreSQL it fills an empty catalog, and may be left out.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     config: Annotated[
         Path | None,
@@ -45,12 +56,13 @@ def serve(
         Whole, _option("--port", variable="PORT", metavar="N", help="8400; 0 takes a free one.")
     ] = None,
     database: Annotated[
-        Path | None,
+        str | None,
         _option(
             "--database",
             variable="DATABASE",
-            metavar="FILE",
-            help="Where sessions, keys, feedback and usage are kept; in memory without it.",
+            metavar="FILE|URL",
+            help="Where sessions, keys, feedback and usage are kept: an SQLite file, or postgresql://…, "
+            "which holds the catalog too. In memory without it.",
         ),
     ] = None,
     embedder: Annotated[
@@ -202,7 +214,7 @@ def serve(
     """
     import os
 
-    from toolsearch.cli.embedding import open_embedder_of
+    from toolsearch.cli.database import needing_psycopg
     from toolsearch.server.app import create_app
     from toolsearch.server.running import make_server
     from toolsearch.server.settings import ServerSettings, made_settings, read_settings_file
@@ -215,22 +227,39 @@ def serve(
         {"api_key": os.environ.get(api_key_env) or None},
     )
     tools = _python_tools(call)
-    chosen = open_embedder_of(index, settings.embedder, cache=False).embedder
+    with needing_psycopg():
+        chosen = _embedder_for(index, settings)
     if log:
         logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
         logging.getLogger("toolsearch.server").setLevel(logging.INFO)
     if settings.database is None:
         say("Sessions, keys and usage are kept in memory; --database FILE keeps them for longer.")
-    try:
+    what = (
+        index if index is not None and not isinstance(settings.database, DatabaseUrl) else settings.database
+    )
+    with needing_psycopg():
         app = create_app(index, settings, embedder=chosen, tools=tools)
-        server = make_server(app, settings, on_start=lambda url: say(f"Serving {index} at {url}"))
-    except ImportError as exc:
-        raise ServerSettingsError(str(exc)) from exc
+        server = make_server(app, settings, on_start=lambda url: say(f"Serving {what} at {url}"))
     try:
         server.run()
     except SystemExit:
         # uvicorn could not listen, and has said why.
         raise typer.Exit(ExitCode.FAILED) from None
+
+
+def _embedder_for(index: Path | None, settings: ServerSettings) -> Embedder:
+    """The embedder that is named, or else the default one where the catalog was built with it."""
+    from toolsearch.cli.embedding import open_default_embedder, open_embedder, open_embedder_of
+    from toolsearch.server.opening import built_with, nothing_to_serve
+
+    stored = built_with(settings.database)
+    if stored is not None:
+        if settings.embedder:
+            return open_embedder(settings.embedder, cache=False).embedder
+        return open_default_embedder(stored, str(settings.database), cache=False).embedder
+    if index is None:
+        raise nothing_to_serve(settings.database)
+    return open_embedder_of(index, settings.embedder, cache=False).embedder
 
 
 def _python_tools(reference: str | None) -> Any:

@@ -85,14 +85,22 @@ class IndexMismatchError(ToolIndexError):
     """The index was built by another embedder than the one it is loaded with."""
 
     def __init__(
-        self, path: Path | str, *, built_with: str, built_dim: int, loaded_with: str, loaded_dim: int
+        self,
+        path: Path | str,
+        *,
+        built_with: str,
+        built_dim: int,
+        loaded_with: str,
+        loaded_dim: int,
+        remedy: str = "",
     ) -> None:
         self.built_with = built_with
         self.loaded_with = loaded_with
         super().__init__(
             path,
             f"was built with {built_with!r} ({built_dim} dimensions), not {loaded_with!r} ({loaded_dim})",
-            remedy=f"Rebuild it, or load it with {built_with!r}: toolsearch index build CATALOG -o {path}",
+            remedy=remedy
+            or f"Rebuild it, or load it with {built_with!r}: toolsearch index build CATALOG -o {path}",
         )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, LiteralString, TypeAlias, TypeVar
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from toolsearch.exceptions import DatabaseError, DatabaseUnreachableError
@@ -24,6 +25,7 @@ SCHEMA = "toolsearch"
 
 STATEMENT_S = 10.0
 _LOCK_S = 5.0
+_HELD_S = 30.0
 _IDLE_S = 60.0
 _CONNECT_S = 3
 _CONNECTION_S = 2.0
@@ -122,6 +124,21 @@ class PostgresDatabase:
         self.answered()
         return connection
 
+    @contextmanager
+    def locked(self, key: int) -> Iterator[None]:
+        """Holds the advisory lock `key` within, on a connection of its own; others wait for it, or this does.
+
+        Raises:
+            DatabaseUnreachableError: it does not answer, or the lock is not to be had in time.
+        """
+        with self.connect() as connection:
+            try:
+                connection.execute("SELECT set_config('lock_timeout', %s, false)", (_ms(_HELD_S),))
+                connection.execute("SELECT pg_advisory_lock(%s)", (key,))
+            except psycopg.OperationalError as exc:
+                raise self._unreachable(exc) from exc
+            yield
+
     def read(self, query: LiteralString, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of one query; raises as `transact`."""
         return self._run(lambda connection: connection.execute(query, values).fetchall())
@@ -144,8 +161,9 @@ class PostgresDatabase:
             try:
                 with connection.transaction():
                     if statement_s != STATEMENT_S:
-                        limit = (_ms(statement_s),)
-                        connection.execute("SELECT set_config('statement_timeout', %s, true)", limit)
+                        # A SELECT would take the snapshot, after which `work` could not choose one.
+                        limit = sql.Literal(_ms(statement_s))
+                        connection.execute(sql.SQL("SET LOCAL statement_timeout = {}").format(limit))
                     result = work(connection)
                     is_ending = True
             except _NOT_NOW as exc:

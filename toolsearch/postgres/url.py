@@ -23,9 +23,11 @@ class DatabaseUrl:
         return text.startswith(SCHEMES)
 
     def __str__(self) -> str:
-        from psycopg.conninfo import conninfo_to_dict
-        from psycopg.errors import Error
-
+        try:
+            from psycopg.conninfo import conninfo_to_dict
+            from psycopg.errors import Error
+        except ImportError:
+            return f"{SCHEMES[0]}…"
         try:
             parts = conninfo_to_dict(self.text)
         except Error:

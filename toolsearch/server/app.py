@@ -20,7 +20,7 @@ API_VERSION = "1.0.0"
 
 
 def create_app(
-    index: ToolIndex | Path | str,
+    index: ToolIndex | Path | str | None,
     settings: ServerSettings | None = None,
     *,
     embedder: Embedder | None = None,
@@ -29,14 +29,15 @@ def create_app(
     """An application that answers from `index`, which is loaded when it starts.
 
     Args:
-        index: The folder of an index, or one in memory, whose changes are lost with the process.
+        index: The folder of an index, or one in memory, whose changes are lost with the process. With a
+            PostgreSQL database it fills an empty catalog; None for the catalog that is there.
         embedder: The one that the index was built with; by default what the settings name.
         tools: What may be called over HTTP; none by default.
 
     Raises:
-        ImportError: the extra ``server`` is not installed.
-        ServerSettingsError: it would be open to everybody in the network.
-        StoreError, sqlite3.Error: the database cannot be used.
+        ImportError: the extra ``server`` is not installed, or ``postgres`` where the database needs it.
+        ServerSettingsError: it would be open to everybody in the network, or has nothing to serve.
+        DatabaseError, StoreError, sqlite3.Error: the database cannot be used.
     """
     try:
         from fastapi import FastAPI

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from toolsearch.embedders.base import Embedder
-from toolsearch.exceptions import CatalogChangedError
+from toolsearch.exceptions import CatalogChangedError, DatabaseError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.searcher import ToolSearcher
 
@@ -129,3 +129,9 @@ def probed(index: ToolIndex, embedder: Embedder) -> ToolIndex:
     """
     ToolSearcher(index, embedder).search(PROBE)
     return index
+
+
+def no_catalog(database: str) -> DatabaseError:
+    """Says that a database has no catalog yet."""
+    remedy = f"Fill it: toolsearch db load INDEX --database {database}"
+    return DatabaseError(database, "has no catalog yet", remedy=remedy)

@@ -13,10 +13,18 @@ from typing import Protocol
 
 from toolsearch.api.keys import KeyEntry, MadeKey, NewKey
 from toolsearch.api.scopes import KeyScope
-from toolsearch.exceptions import AccessDeniedError, RequestRefusedError, UnknownResourceError
+from toolsearch.exceptions import (
+    AccessDeniedError,
+    DatabaseUnreachableError,
+    RequestRefusedError,
+    UnknownResourceError,
+)
 from toolsearch.retrieval.permission import ToolFilter
 
 PREFIX = "ts"
+
+OUTAGE_S = 3600.0
+"""How long keys count that cannot be read again."""
 
 _KEPT_S = 1.0
 _NOBODY = hashlib.sha256(b"nobody").digest()
@@ -100,17 +108,23 @@ class KeyCheck:
     """Tells callers by their keys. Without any key everybody may do everything.
 
     The keys of the store are kept for a second, so what another process adds or removes counts that soon.
+    While the store cannot be reached those that were read last count on, for no more than an hour.
     """
 
     def __init__(
         self, store: KeyStore, *, api_key: str = "", clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`api_key` is one more key, which may do everything; `clock` gives seconds from any start."""
+        """`api_key` is one more key, which may do everything; `clock` gives seconds from any start.
+
+        Raises:
+            DatabaseUnreachableError: the store cannot be reached.
+        """
         self._store = store
         self._own = _digest(api_key.encode()) if api_key else None
         self._clock = clock
         self._keys: dict[str, StoredKey] = {}
-        self._read_at = -_KEPT_S
+        self._read_at = -OUTAGE_S
+        self._asked_at = -_KEPT_S
         self.refresh()
 
     @property
@@ -120,13 +134,28 @@ class KeyCheck:
     @property
     def is_stale(self) -> bool:
         """Whether the keys are to be read again before the next check."""
-        return self._clock() - self._read_at >= _KEPT_S
+        return self._clock() - self._asked_at >= _KEPT_S
+
+    def expire(self) -> None:
+        """Have the keys be read again before the next check."""
+        self._asked_at = self._clock() - _KEPT_S
 
     def refresh(self) -> None:
-        """Read the keys of the store. It may block; `caller` never does."""
+        """Read the keys of the store. It may block; `caller` never does.
+
+        Raises:
+            DatabaseUnreachableError: the store could not be reached for an hour, or not even once.
+        """
         now = self._clock()
-        self._keys = {key.entry.id: key for key in self._store.stored_keys()}
-        self._read_at = now
+        try:
+            stored = self._store.stored_keys()
+        except DatabaseUnreachableError:
+            if not now - self._read_at < OUTAGE_S:
+                raise
+        else:
+            self._keys = {key.entry.id: key for key in stored}
+            self._read_at = now
+        self._asked_at = now
 
     def add(self, asked: NewKey, *, now: float) -> MadeKey:
         """A new key, made at `now` (since 1970), which is kept and counts at once.

@@ -17,7 +17,10 @@ from toolsearch.exceptions import (
     AccessDeniedError,
     AddressRefusedError,
     BodyTooLargeError,
+    CatalogChangedError,
     CatalogFileError,
+    DatabaseError,
+    DatabaseUnreachableError,
     DefinitionError,
     DuplicateToolError,
     EmbeddingError,
@@ -68,11 +71,14 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     (ToolIndexError, 503, "index", "Index cannot be used"),
     (EmbeddingError, 503, "embedder", "Embedder failed"),
     (StoreError, 503, "store", "Store cannot be used"),
+    (DatabaseUnreachableError, 503, "database", "Database does not answer"),
+    (DatabaseError, 503, "store", "Store cannot be used"),
+    (CatalogChangedError, 503, "catalog-changed", "Catalog changed meanwhile"),
     (ToolSearchError, 500, "internal", "Internal error"),
 )
 
 _UNTOLD = "{}. The log of the service says more."
-_NEUTRAL = frozenset({"index", "index-locked", "embedder", "store"})
+_NEUTRAL = frozenset({"index", "index-locked", "embedder", "store", "database"})
 """Their messages name paths and addresses of the machine, which are for its operator alone."""
 
 
@@ -129,7 +135,7 @@ def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
         headers = {"X-Should-Retry": "false"} if error.is_final else {}
     elif isinstance(error, TooBusyError):
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
-    elif isinstance(error, NotReadyError):
+    elif isinstance(error, NotReadyError | DatabaseUnreachableError | CatalogChangedError):
         headers["Retry-After"] = "1"
     elif isinstance(error, UnknownToolError):
         facts = {"name": error.name, "near": list(error.near)}

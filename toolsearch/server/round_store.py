@@ -77,7 +77,7 @@ class SqliteRoundStore:
         self.close()
 
     def add_events(self, events: Sequence[tuple[str, str, SessionEvent]]) -> None:
-        rows = [(tenant, sid, event.at, event.kind, _json(event)) for tenant, sid, event in events]
+        rows = [(tenant, sid, event.at, event.kind, facts_of(event)) for tenant, sid, event in events]
         with self._writing() as cursor:
             cursor.executemany(
                 "INSERT INTO session_events (tenant, session_id, at, kind, facts) VALUES (?, ?, ?, ?, ?)",
@@ -100,7 +100,7 @@ class SqliteRoundStore:
                 f"SELECT count(*) FROM session_events {where} AND kind = 'tools'",  # noqa: S608
                 (tenant, session_id),
             ).fetchone()
-        found = tuple(_event(facts) for _, facts in reversed(rows))
+        found = tuple(event_of(facts) for _, facts in reversed(rows))
         return StoredEvents(found, total, rows[0][0] if rows else 0)
 
     def sessions(self, tenant: str, *, before: int, limit: int) -> tuple[tuple[int, SessionSummary], ...]:
@@ -134,11 +134,13 @@ class SqliteRoundStore:
             yield cursor
 
 
-def _json(event: SessionEvent) -> str:
+def facts_of(event: SessionEvent) -> str:
+    """An event as JSON."""
     return json.dumps({name: value for name, value in asdict(event).items() if value})
 
 
-def _event(facts: str) -> SessionEvent:
+def event_of(facts: str) -> SessionEvent:
+    """The event of which `facts_of` gave this JSON."""
     read: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(facts).items()
     }

@@ -9,27 +9,29 @@ import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
+from toolsearch.exceptions import DatabaseError
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.server.catalog_store import CatalogStore, IndexFolder, IndexInMemory
-from toolsearch.server.database import IN_MEMORY, SqliteDatabase
 from toolsearch.server.keys import KeyCheck
 from toolsearch.server.linting import CatalogLinter
 from toolsearch.server.live import LiveCatalog
 from toolsearch.server.metrics import Metrics
+from toolsearch.server.opening import open_stores
 from toolsearch.server.records import Records
-from toolsearch.server.round_store import SqliteRoundStore
 from toolsearch.server.rounds import RoundRecorder
 from toolsearch.server.settings import ServerSettings
 from toolsearch.server.usage import UsageMeter
 from toolsearch.server.work import Work
 from toolsearch.session.base import SessionStore
-from toolsearch.session.memory import MemorySessionStore
-from toolsearch.session.sqlite import SqliteSessionStore
 from toolsearch.tools import Tool
+
+if TYPE_CHECKING:
+    from toolsearch.postgres.database import PostgresDatabase
+    from toolsearch.postgres.watch import DatabaseWatch
 
 _FLUSH_S = 5.0
 _LOAD_AGAIN_S = 5.0
@@ -52,65 +54,57 @@ class Service:
     linter: CatalogLinter
     metrics: Metrics = field(default_factory=Metrics)
     callable_tools: Mapping[str, Tool] = field(default_factory=dict)
+    database: PostgresDatabase | None = None
     owned: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @classmethod
     def open(
-        cls, index: ToolIndex | Path, settings: ServerSettings, embedder: Embedder, tools: Tools = ()
+        cls, index: ToolIndex | Path | None, settings: ServerSettings, embedder: Embedder, tools: Tools = ()
     ) -> Service:
         """The service over `index`, with its database opened and nothing loaded yet.
 
         Raises:
             ServerSettingsError: anybody in the network could do anything.
-            StoreError, sqlite3.Error: the database cannot be used.
+            DatabaseError, StoreError, sqlite3.Error: the database cannot be used.
         """
         with contextlib.ExitStack() as owned:
-            path = settings.database
-            database = owned.enter_context(SqliteDatabase() if path is None else SqliteDatabase(path))
-            sessions: SessionStore
-            if path is None:
-                sessions = MemorySessionStore(
-                    max_sessions=settings.max_sessions, ttl_s=settings.session_ttl_s
-                )
-            else:
-                sessions = owned.enter_context(SqliteSessionStore(path, ttl_s=settings.session_ttl_s))
-            rounds = None
-            if settings.keep_rounds:
-                rounds = owned.enter_context(
-                    SqliteRoundStore(path or IN_MEMORY, ttl_s=settings.session_ttl_s)
-                )
+            stores = open_stores(index, settings, owned)
             secret = settings.api_key.get_secret_value() if settings.api_key else ""
-            keys = KeyCheck(database, api_key=secret)
+            keys = KeyCheck(stores.records, api_key=secret)
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
-            catalog = LiveCatalog(_kept(index, settings), embedder, discovery)
+            catalog = LiveCatalog(stores.catalog, embedder, discovery)
             return cls(
                 settings=settings,
                 catalog=catalog,
-                sessions=sessions,
+                sessions=stores.sessions,
                 keys=keys,
-                records=database,
+                records=stores.records,
                 work=Work(
                     max_running=settings.max_running,
                     max_waiting=settings.max_waiting,
                     timeout_s=settings.timeout_s,
                 ),
-                usage=UsageMeter(database),
-                rounds=RoundRecorder(rounds),
+                usage=UsageMeter(stores.records),
+                rounds=RoundRecorder(stores.rounds),
                 linter=CatalogLinter(catalog.embedder),
                 callable_tools={tool.name: tool for tool in as_tools(tools)},
+                database=stores.database,
                 owned=owned.pop_all(),
             )
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Loads the index and writes usage in the background; closes everything in the end."""
+        """Loads the index, writes usage and hears of changes meanwhile; closes everything in the end."""
         stop = asyncio.Event()
         tasks = [asyncio.create_task(self._load(stop)), asyncio.create_task(self._flush(stop))]
+        watch = self._watch()
         try:
             yield
         finally:
             stop.set()
+            if watch is not None:
+                await asyncio.to_thread(watch.stop)
             await asyncio.gather(*tasks)
             await asyncio.to_thread(self.close)
 
@@ -125,7 +119,25 @@ class Service:
         """Finish what runs, write what was used, close the database."""
         self.work.close()
         with self.owned:
-            self._write()
+            try:
+                self._write()
+            except DatabaseError as exc:
+                _log.error("Usage and rounds of the last seconds are lost: %s", exc)
+
+    def _watch(self) -> DatabaseWatch | None:
+        """Has what others change in the database count here, too."""
+        if self.database is None:
+            return None
+        from toolsearch.postgres.watch import DatabaseWatch
+
+        def changed() -> None:
+            self.keys.expire()
+            if self.catalog.is_loaded:
+                self.catalog.refresh()
+
+        watch = DatabaseWatch(self.database, changed)
+        watch.start()
+        return watch
 
     def _write(self) -> None:
         """Write what was used, and what sessions did."""
@@ -148,12 +160,8 @@ class Service:
             await _wait(stop, _FLUSH_S)
             try:
                 await asyncio.to_thread(self._write)
-            except sqlite3.Error as exc:
+            except (sqlite3.Error, DatabaseError) as exc:
                 _log.warning("Usage and rounds cannot be written just now: %s", exc)
-
-
-def _kept(index: ToolIndex | Path, settings: ServerSettings) -> CatalogStore:
-    return IndexFolder(index, save=settings.save) if isinstance(index, Path) else IndexInMemory(index)
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

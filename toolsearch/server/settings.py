@@ -7,17 +7,27 @@ import json
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 
 from toolsearch.api.search import MAX_BATCH, MAX_K
 from toolsearch.exceptions import ServerSettingsError
+from toolsearch.postgres.url import DatabaseUrl
 from toolsearch.server.proxy.settings import ProxySettings
 
 ENVIRONMENT = "TOOLSEARCH_SERVER_"
 """Begins the names of environment variables: ``TOOLSEARCH_SERVER_PORT`` sets `port`."""
+
+
+def database_of(text: str) -> Path | DatabaseUrl:
+    """The SQLite file or the PostgreSQL database that a text means."""
+    return DatabaseUrl(text) if DatabaseUrl.is_one(text) else Path(text)
+
+
+def _read_database(value: object) -> object:
+    return database_of(value) if isinstance(value, str) else value
 
 
 class ServerSettings(ProxySettings):
@@ -28,7 +38,8 @@ class ServerSettings(ProxySettings):
     Attributes:
         host, port: Where it listens; port 0 takes a free one.
         embedder: As `load_embedder` takes it; empty for the default one.
-        database: The SQLite file of sessions, keys, feedback and usage; None keeps them in memory.
+        database: The SQLite file of sessions, keys, feedback and usage; None keeps them in memory. Or the
+            address of a PostgreSQL database (``postgresql://…``), which holds the catalog, too.
         api_key: A key that may do everything, beside those of the database.
         allow_host: Further values of ``Host`` that requests may have, such as ``tools.example.org``.
         allow_origin: Origins whose pages may ask, such as ``https://app.example.org``.
@@ -55,7 +66,7 @@ class ServerSettings(ProxySettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8400, ge=0, le=65535)
     embedder: str = ""
-    database: Path | None = None
+    database: Annotated[Path | DatabaseUrl | None, BeforeValidator(_read_database)] = None
     api_key: SecretStr | None = None
     allow_host: tuple[str, ...] = ()
     allow_origin: tuple[str, ...] = ()

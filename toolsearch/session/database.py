@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolsearch.exceptions import StoreError
 
-_FORMAT = 1
+FORMAT = 1
 """Of all tables of this package, in the file's ``user_version``; several stores may share one file."""
 
 _BUSY_TIMEOUT_S = 30.0
@@ -64,6 +64,22 @@ def check_is_file(path: Path | str, instead: str) -> None:
         )
 
 
+def file_format(path: Path | str) -> int:
+    """The format of the tables in a file, see `FORMAT`; 0 where there is no file, or no table.
+
+    Raises:
+        StoreError: it cannot be read, or is no database.
+    """
+    if not Path(path).exists():
+        return 0
+    try:
+        with closing(connected(path)) as database:
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+    except sqlite3.Error as exc:
+        raise StoreError(path, f"cannot be read ({exc})") from exc
+    return int(version)
+
+
 def make_tables(cursor: sqlite3.Cursor, path: Path | str, tables: Mapping[str, str]) -> None:
     """Makes those of `tables`, each with its form by its name, that the file does not have.
 
@@ -71,8 +87,8 @@ def make_tables(cursor: sqlite3.Cursor, path: Path | str, tables: Mapping[str, s
         StoreError: it has one of them in another form, or was written by a release with other forms.
     """
     (version,) = cursor.execute("PRAGMA user_version").fetchone()
-    if version not in {0, _FORMAT}:
-        raise StoreError(path, f"has format {version}, and this release reads {_FORMAT}")
+    if version not in {0, FORMAT}:
+        raise StoreError(path, f"has format {version}, and this release reads {FORMAT}")
     for name, form in tables.items():
         found = cursor.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
         created = f"CREATE TABLE {name} {form}"
@@ -80,7 +96,7 @@ def make_tables(cursor: sqlite3.Cursor, path: Path | str, tables: Mapping[str, s
             cursor.execute(created)
         elif found != (created,):
             raise StoreError(path, f"has {name!r} in another form")
-    cursor.execute(f"PRAGMA user_version = {_FORMAT}")
+    cursor.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def write_ahead(database: sqlite3.Connection) -> None:

@@ -21,11 +21,18 @@ async def health() -> JSONResponse:
 
 @router.get("/readyz", summary="Whether a search has an answer", operation_id="ready")
 async def ready(request: Request) -> JSONResponse:
-    """503 until the index is loaded, and when it does not answer any more."""
+    """503 until the index is loaded, and when it does not answer any more.
+
+    Of a PostgreSQL database it says whether that answers. Searches do without it, so they are ready all the
+    same.
+    """
     service: Service = request.app.state.service
     if not await service.catalog.answers():
         raise NotReadyError("The index does not answer.")
-    return JSONResponse({"status": "ready"})
+    ready = {"status": "ready"}
+    if service.database is not None:
+        ready["database"] = "away" if service.database.is_away else "answers"
+    return JSONResponse(ready)
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", operation_id="metrics")
@@ -41,4 +48,7 @@ async def metrics(asking: Administering) -> Response:
         ),
         "toolsearch_work": ("Requests that run or wait for a thread.", float(service.work.taken)),
     }
+    if service.database is not None:
+        told = "Whether the database answered when it was last asked."
+        gauges["toolsearch_database_up"] = (told, float(not service.database.is_away))
     return PlainTextResponse(service.metrics.text(gauges), media_type=CONTENT_TYPE)

@@ -1,0 +1,115 @@
+"""`toolsearch db`: the database of the HTTP service, its schema and its catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from toolsearch.cli.errors import EXIT_CODES, ExitCode
+from toolsearch.cli.options import Json
+from toolsearch.cli.output import say, show, show_json
+from toolsearch.exceptions import ServerSettingsError
+
+if TYPE_CHECKING:
+    from toolsearch.postgres.url import DatabaseUrl
+
+group = typer.Typer(help="The database of the HTTP service.", no_args_is_help=True, rich_markup_mode=None)
+
+Database: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        envvar="TOOLSEARCH_SERVER_DATABASE",
+        metavar="FILE|URL",
+        help="An SQLite file, or postgresql://USER@HOST/NAME.",
+        show_default=False,
+    ),
+]
+
+
+@group.command("upgrade", epilog=EXIT_CODES)
+def upgrade(database: Database) -> None:
+    """Make the tables, or change those of an older release; what they hold stays.
+
+    It may be run again, and by several processes at once. Services of the older release are to be stopped
+    before, as they do not know the new tables.
+    """
+    from toolsearch.server.schemas import upgrade as upgraded
+
+    place = _place(database)
+    with needing_psycopg():
+        before, after = upgraded(place)
+    say(f"{place} has schema {after}." if before == after else f"{place}: schema {before} is now {after}.")
+
+
+@group.command("check", epilog=EXIT_CODES)
+def check(database: Database, *, json: Json = False) -> None:
+    """Say whether the tables are those that this release needs, and what catalog there is."""
+    from toolsearch.server.schemas import state_of
+
+    place = _place(database)
+    with needing_psycopg():
+        state = state_of(place)
+    if json:
+        show_json({"schema": state.found, "needed": state.needed, "catalog": state.catalog})
+    else:
+        show(f"schema {state.found}, needed {state.needed}")
+        if state.catalog is not None:
+            show("catalog " + ", ".join(f"{name} {value}" for name, value in state.catalog.items()))
+    if not state.is_current:
+        newer = state.found > state.needed
+        say(
+            "It is of a newer release. Install that one."
+            if newer
+            else f"Run: toolsearch db upgrade --database {place}"
+        )
+        raise typer.Exit(ExitCode.FOUND)
+
+
+@group.command("load", epilog=EXIT_CODES)
+def load(
+    index: Annotated[Path, typer.Argument(metavar="DIR", help="The index folder.", show_default=False)],
+    database: Database,
+    *,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Also in place of a catalog that is there, as one change.")
+    ] = False,
+) -> None:
+    """Fill the catalog of a PostgreSQL database with an index; nothing is embedded."""
+    from toolsearch.index.tool_index import ToolIndex
+    from toolsearch.postgres.url import DatabaseUrl
+    from toolsearch.server.opening import open_postgres
+
+    place = _place(database)
+    if not isinstance(place, DatabaseUrl):
+        raise ServerSettingsError(
+            f"An SQLite file holds no catalog. Serve the folder itself: toolsearch serve {index}"
+        )
+    loaded = ToolIndex.load(index)
+    with needing_psycopg(), open_postgres(place) as opened:
+        from toolsearch.postgres.schema import check_schema
+        from toolsearch.server.postgres_catalog import PostgresCatalog
+
+        check_schema(opened)
+        if not PostgresCatalog(opened).fill(loaded, replace=replace):
+            raise ServerSettingsError(f"{place} has a catalog already. Put this one in its place: --replace")
+    say(f"{place} has the {len(loaded)} tools of {index}.")
+
+
+def _place(database: str) -> Path | DatabaseUrl:
+    from toolsearch.server.settings import database_of
+
+    return database_of(database)
+
+
+@contextmanager
+def needing_psycopg() -> Iterator[None]:
+    """Names the extra to install where psycopg is missing."""
+    try:
+        yield
+    except ImportError as exc:
+        raise ServerSettingsError(str(exc)) from exc
