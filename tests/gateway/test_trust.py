@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.sources.mcp.support import a_tool, scripted, tools
 from tests.sources.openapi.documents import document
 from toolsearch.exceptions import TrustError
 from toolsearch.gateway.sources import GatewaySources
+from toolsearch.sources.mcp.config import read_mcp_config
 from toolsearch.sources.openapi import OpenApiSource
 from toolsearch.trust import TrustFile, TrustGuard, TrustPolicy
 
@@ -43,6 +45,38 @@ def test_a_tool_that_changes_while_it_is_served_is_held_back(tmp_path: Path) -> 
     asyncio.run(used())
     held = TrustFile(tmp_path / "trust.json").load().sources["post"]["send"].proposed
     assert held is not None
+
+
+def test_what_is_approved_counts_at_once_and_clients_are_told(tmp_path: Path) -> None:
+    """Of servers and of documents, for the search and for lists of tools."""
+    file = TrustFile(tmp_path / "trust.json")
+    guard = TrustGuard(file.path, TrustPolicy(first="hold"))
+    servers = read_mcp_config({"mcpServers": {"post": scripted([a_tool("send", "Send a letter.")])}})
+    sources = GatewaySources(servers, (OpenApiSource(PETS, "pets.json"),))
+    told: list[str] = []
+
+    async def noted(message: Any) -> None:
+        told.append(type(message).__name__)
+
+    async def used() -> None:
+        gateway = gateway_of(tmp_path, mode="all", guard=guard, sources=sources)
+        async with (
+            served(gateway) as url,
+            Client(streamable_http_client(url), mode="legacy", message_handler=noted) as client,
+        ):
+            assert names_of(await client.list_tools()) == []
+            for source, tool, names in (
+                ("post", "send", ["post__send"]),
+                ("pets", "listPets", ["pets__listPets", "post__send"]),
+            ):
+                told.clear()
+                file.update(lambda record, s=source, t=tool: (record.approved(s, [t]), None))  # type: ignore[misc]
+                async with asyncio.timeout(30):
+                    while names_of(await client.list_tools()) != names or not told:
+                        await asyncio.sleep(0.01)
+                assert set(told) == {"ToolListChangedNotification"}
+
+    asyncio.run(used())
 
 
 def test_the_command_guards_unless_it_is_told_not_to(tmp_path: Path) -> None:

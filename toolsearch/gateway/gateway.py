@@ -16,7 +16,7 @@ from toolsearch.checks import check_choice, check_whole
 from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.settings import MAX_LIMIT
 from toolsearch.embedders.base import Embedder
-from toolsearch.exceptions import EmbeddingError, McpError
+from toolsearch.exceptions import EmbeddingError, McpError, ToolSearchError
 from toolsearch.gateway.calls import Calls
 from toolsearch.gateway.clients import Clients
 from toolsearch.gateway.finding import described, found
@@ -26,6 +26,7 @@ from toolsearch.gateway.passing import Passing
 from toolsearch.gateway.server import GatewayServer
 from toolsearch.gateway.sources import GatewaySources
 from toolsearch.messages import ToolResult
+from toolsearch.sources.mcp.admission import revisions
 from toolsearch.sources.mcp.servers import McpServers
 from toolsearch.tools import JsonObject, Tool
 from toolsearch.trust import TrustGuard
@@ -82,6 +83,7 @@ class Gateway:
         self._guard = guard
         self._limit = limit
         self._wait_s = wait_s
+        self._fixed_tools = sources.fixed_tools
         self._fixed: tuple[Tool, ...] = ()
         self._servers = McpServers(
             sources.servers,
@@ -96,7 +98,7 @@ class Gateway:
         self._telling: set[asyncio.Task[None]] = set()
         self._undo: list[Callable[[], None]] = []
         self._last = Catalog()
-        self._joined: tuple[Catalog | None, Catalog] = None, self._last
+        self._joined: tuple[Catalog | None, tuple[Tool, ...], Catalog] = None, (), self._last
         self.server = GatewayServer(
             self,
             self._clients,
@@ -117,12 +119,11 @@ class Gateway:
     async def __aenter__(self) -> Self:
         for issue in self._sources.issues:
             _log.warning("%s", issue)
-        self._fixed = self._sources.fixed_tools
+        self._fixed = self._fixed_tools
         if self._guard is not None:
             # A trust file that cannot be used is told before anything is served.
             await asyncio.to_thread(self._guard.file.load)
-            reviews = await asyncio.to_thread(admit_all, self._guard, self._fixed)
-            self._fixed = tuple(tool for review in reviews for tool in review.admitted)
+            self._fixed = await asyncio.to_thread(self._admitted, self._guard)
         loop = asyncio.get_running_loop()
 
         def changed(catalog: Catalog) -> None:
@@ -135,6 +136,8 @@ class Gateway:
 
         self._undo = [self._servers.on_change(changed), self._servers.on_notification(told)]
         self._opening = asyncio.create_task(self._open())
+        if self._guard is not None and self._fixed_tools:
+            self._run(self._follow_decisions(self._guard))
         return self
 
     async def __aexit__(
@@ -182,12 +185,29 @@ class Gateway:
         self._last = self._now()
 
     def _now(self) -> Catalog:
-        listed = self._servers.catalog
-        known, joined = self._joined
-        if known is not listed:
-            joined = Catalog((*self._fixed, *listed.values()))
-            self._joined = listed, joined
+        listed, fixed = self._servers.catalog, self._fixed
+        known, older, joined = self._joined
+        if known is not listed or older is not fixed:
+            joined = Catalog((*fixed, *listed.values()))
+            self._joined = listed, fixed, joined
         return joined
+
+    def _admitted(self, guard: TrustGuard) -> tuple[Tool, ...]:
+        """The tools of no MCP server that may be used."""
+        reviews = admit_all(guard, self._fixed_tools)
+        return tuple(tool for review in reviews for tool in review.admitted)
+
+    async def _follow_decisions(self, guard: TrustGuard) -> None:
+        async for _ in revisions(guard):
+            try:
+                fixed = await asyncio.to_thread(self._admitted, guard)
+            except (ToolSearchError, OSError) as exc:
+                _log.warning("the tools of documents are left out, as they cannot be admitted: %s", exc)
+                fixed = ()
+            if fixed != self._fixed:
+                self._fixed = fixed
+                await asyncio.to_thread(self._index)
+                self._has_changed()
 
     def _index(self) -> None:
         if self._mode == "all":

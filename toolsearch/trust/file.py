@@ -44,6 +44,14 @@ class TrustFile:
         except (ValueError, RecursionError) as exc:
             raise TrustError(self.path, str(exc)) from exc
 
+    def state(self) -> object:
+        """Equal to an earlier one as long as nobody has written the file; what cannot be read has one too."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino, found.st_size
+
     def update(
         self, change: Callable[[TrustRecord], tuple[TrustRecord, T]], *, timeout_s: float = LOCK_TIMEOUT_S
     ) -> T:

@@ -68,6 +68,10 @@ class TrustGuard:
         del before
         return self.admit(source, now).admitted
 
+    def state(self) -> object:
+        """Another value once the file is another, so that what was decided by it is decided anew."""
+        return self.file.state()
+
     def guarded(self, source: ToolSource) -> GuardedSource:
         """`source` with only the tools that may be used."""
         return GuardedSource(source, self)

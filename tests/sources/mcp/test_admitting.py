@@ -29,6 +29,37 @@ def test_two_different_tools_of_one_name_reach_the_guard_as_two(tmp_path: Path) 
         assert source.catalog["bank__pay"].description == "Pay a bill."
 
 
+def test_what_is_approved_while_servers_run_is_let_in_and_told(tmp_path: Path) -> None:
+    """Nothing is listed again for it: the server is not even asked."""
+    file = TrustFile(tmp_path / "trust.json")
+    guard = TrustGuard(file.path)
+    with servers({"admit": guard}, bank=scripted([a_tool("read")])):
+        pass
+    told: list[list[str]] = []
+    with servers({"admit": guard}, bank=scripted([PAY, a_tool("read"), *tools("pid")])) as source:
+        source.on_change(lambda catalog: told.append(sorted(catalog)))
+        assert raw_names(source) == ["read"]
+        file.update(lambda record: (record.approved("bank", ["pay"]), None))
+        until(lambda: raw_names(source) == ["pay", "read"])
+        until(lambda: told[-1:] == [["bank__pay", "bank__read"]])
+        assert call(source, "bank", "pay").is_error is False
+        file.update(lambda record: (record.without("bank", ["pay"]), None))
+        until(lambda: raw_names(source) == ["read"])
+
+
+def test_a_trust_file_that_breaks_meanwhile_lets_nothing_in_until_it_is_mended(tmp_path: Path) -> None:
+    guard = TrustGuard(tmp_path / "trust.json")
+    with servers({"admit": guard}, bank=scripted([PAY])) as source:
+        assert raw_names(source) == ["pay"]
+        good = guard.file.path.read_bytes()
+        guard.file.path.write_bytes(b"{")
+        until(lambda: not source.catalog)
+        assert "cannot be admitted" in source.statuses[0].reason
+        guard.file.path.write_bytes(good)
+        until(lambda: raw_names(source) == ["pay"])
+        assert source.issues == ()
+
+
 def test_without_a_guard_the_first_of_one_name_is_used() -> None:
     with servers(bank=scripted([PAY_ALL, PAY])) as source:
         assert source.catalog["bank__pay"].description == PAY_ALL["description"]

@@ -27,14 +27,16 @@ class Listing:
     """What a server lists.
 
     Attributes:
-        tools: Those that can be used and are let through, in the server's order, without a `call`. Of one raw
-            name there may be several, until `without_namesakes`.
+        tools: Those that may be used, in the server's order, without a `call`, and one of each raw name.
+        offered: Those that can be used and that filters let through, before anybody has decided on them; of
+            one raw name there may be several.
         issues: What was wrong with others, or changed.
         records: All of them, as the server wrote them.
         n_filtered: How many are not let through.
     """
 
     tools: tuple[Tool, ...] = ()
+    offered: tuple[Tool, ...] = ()
     issues: tuple[LoadIssue, ...] = ()
     records: tuple[Any, ...] = field(default=(), repr=False)
     n_filtered: int = 0
@@ -80,9 +82,10 @@ def read_listing(
     config: McpServerConfig,
     also: Callable[[Tool], bool] = lambda tool: True,
 ) -> Listing:
-    """The tools in the records of a server; one that cannot be used leaves the others as they are.
+    """What the records of a server offer; one that cannot be used leaves the others as they are.
 
-    Of tools of one raw name all are among them, as `admit` may know which one is meant.
+    Of tools of one raw name all are among them, as whoever admits tools may know which one is meant. None is
+    admitted yet.
     `also` is asked beside the filters of the configuration, before anything is named or indexed.
     """
     place = f"MCP server {config.name!r}"
@@ -99,13 +102,13 @@ def read_listing(
             continue
         issues += (LoadIssue(place, None, tool.raw_name, "mended", message) for message in entry.mended)
         tools.append(tool)
-    return Listing(tuple(tools), tuple(issues), tuple(records), n_filtered)
+    return Listing((), tuple(tools), tuple(issues), tuple(records), n_filtered)
 
 
 def without_namesakes(listing: Listing, config: McpServerConfig) -> Listing:
     """The listing with the first tool of each raw name, as a call cannot say which one it means."""
     tools: dict[str, Tool] = {}
-    issues = list(listing.issues)
+    issues = [issue for issue in listing.issues if issue.severity != "duplicate"]
     for tool in listing.tools:
         if tool.raw_name in tools:
             place = f"MCP server {config.name!r}"

@@ -8,6 +8,7 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -17,15 +18,16 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from toolsearch.catalog import Catalog
-from toolsearch.exceptions import McpConfigError, McpError, ToolSearchError
+from toolsearch.exceptions import McpConfigError, McpError
 from toolsearch.functions.running import in_thread
 from toolsearch.given import Tools
 from toolsearch.sources.files import LoadIssue
+from toolsearch.sources.mcp.admission import Admission, Admit
 from toolsearch.sources.mcp.child_log import ChildLog
 from toolsearch.sources.mcp.config import McpServerConfig, read_mcp_config
 from toolsearch.sources.mcp.host import LoopThread
 from toolsearch.sources.mcp.life import ServerLife
-from toolsearch.sources.mcp.listing import Listing, read_listing, without_namesakes
+from toolsearch.sources.mcp.listing import Listing
 from toolsearch.sources.mcp.quiet import THREAD, keep_quiet
 from toolsearch.sources.mcp.saved import SavedDefinitions
 from toolsearch.sources.mcp.server import McpCall, McpServer, McpStatus
@@ -34,10 +36,6 @@ from toolsearch.tools import Tool
 if TYPE_CHECKING:
     import httpx2
     import mcp_types as types
-
-Admit = Callable[[str, Sequence[Tool], Sequence[Tool]], Iterable[Tool]]
-"""Given a server, its tools as they were and all that it lists now, be they of one raw name: those that are
-let in. It is called in a thread."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +71,8 @@ class McpServers:
             saved: A folder for what they list, so that a lazy server need not be started to be searched.
             log_folder: A folder for what their processes write to standard error, a file each.
             filter: Asked of each tool beside the filters of its server's settings.
-            admit: Decides on the tools that a server lists now, knowing those that it listed before.
+            admit: Decides on the tools that a server lists now, knowing those that it listed before; one that
+                is `Revised`, as a guard is, is asked anew when its decisions change.
             auth: What adds credentials to the requests of a server, such as the OAuth providers of the SDK.
             environment: Where values of ``${VAR}`` come from; that of the process by default.
 
@@ -88,13 +87,15 @@ class McpServers:
         if unknown:
             raise McpConfigError(f"auth is for {', '.join(unknown)}, and there is no such server.")
         self._saved = None if saved is None else SavedDefinitions(saved)
-        self._filter = filter
-        self._admit = admit
+        self._admission = Admission(filter, admit)
         self._catalog = Catalog()
         self._callbacks: list[Callable[[Catalog], None]] = []
         self._listeners: list[Callable[[str, types.ServerNotification], None]] = []
         self._starting: set[asyncio.Task[None]] = set()
         self._telling: asyncio.Task[None] | None = None
+        self._deciding: asyncio.Task[None] | None = None
+        self._undecided: dict[str, McpError] = {}
+        self._turns = {name: asyncio.Lock() for name in self._configs}
         self._told = self._catalog
         self._is_started = False
         self._is_closed = False
@@ -230,6 +231,7 @@ class McpServers:
             # It takes a second or more, and would hold up whatever else runs in the loop.
             await asyncio.to_thread(import_module, "toolsearch.sources.mcp.connection")
             self._starting = {asyncio.create_task(life.start()) for life in self._lives.values()}
+            self._deciding = asyncio.create_task(self._follow_decisions())
         if self._starting:
             await asyncio.wait(self._starting, timeout=None if wait_s == math.inf else wait_s)
 
@@ -237,27 +239,20 @@ class McpServers:
         """Takes the definitions of lazy servers from where they were saved."""
         if self._saved is None:
             return
-        for name, life in self._lives.items():
+        for life in self._lives.values():
             records = self._saved.load(life.config) if life.config.settings.lazy else None
             if records is not None:
-                try:
-                    life.listing = await self._admitted(name, records)
-                except McpError as exc:
-                    life.error = exc
+                with suppress(McpError):
+                    await self._decide(life, await self._admission.offered(life.config, records))
         self._put_together()
 
     async def _listed(self, name: str, records: list[Any]) -> Listing:
         life = self._lives[name]
         before = life.listing
         try:
-            listing = await self._admitted(name, records)
-        except McpError:
-            # What was let in before may not be what the server does now.
-            life.listing = None
+            listing = await self._decide(life, await self._admission.offered(life.config, records))
+        finally:
             self._put_together()
-            raise
-        life.listing = listing
-        self._put_together()
         if self._saved is not None and (before is None or before.records != listing.records):
             try:
                 await asyncio.to_thread(self._saved.store, life.config, records)
@@ -265,26 +260,32 @@ class McpServers:
                 _log.warning("the definitions of MCP server %r cannot be saved: %s", name, exc)
         return listing
 
-    async def _admitted(self, name: str, records: list[Any]) -> Listing:
-        """What a server lists and may be used.
+    async def _decide(self, life: ServerLife, offered: Listing | None = None) -> Listing:
+        """Has a server list what may be used of what it offers, by default of what it offered last.
 
         Raises:
-            McpError: that cannot be decided, so nothing of it may.
+            McpError: that cannot be decided, so nothing may.
         """
-        life = self._lives[name]
-        before = life.listing
-        listing = await asyncio.to_thread(read_listing, records, life.config, self._permits)
-        if self._admit is not None:
-            older = () if before is None else before.tools
+        async with self._turns[life.name]:
+            before = life.listing
+            offered = offered or before or Listing()
             try:
-                admitted = await asyncio.to_thread(self._admit, name, older, listing.tools)
-            except (ToolSearchError, OSError) as exc:
-                raise McpError(name, f"is left out, as its tools cannot be admitted: {exc}") from exc
-            listing = replace(listing, tools=tuple(admitted))
-        return without_namesakes(listing, life.config)
+                life.listing = listing = await self._admission.decided(offered, life.config, before)
+            except McpError as exc:
+                # What was let in before may not be what the server does now.
+                life.listing = replace(offered, tools=())
+                life.error = self._undecided[life.name] = exc
+                raise
+            if life.error is not None and life.error is self._undecided.pop(life.name, None):
+                life.error = None
+            return listing
 
-    def _permits(self, tool: Tool) -> bool:
-        return self._filter is None or self._filter(tool)
+    async def _follow_decisions(self) -> None:
+        """Decides anew on what servers list when that may come out otherwise, as once it is approved."""
+        async for _ in self._admission.revisions():
+            known = [life for life in self._lives.values() if life.listing is not None]
+            await asyncio.gather(*map(self._decide, known), return_exceptions=True)
+            self._put_together()
 
     def _put_together(self) -> None:
         tools = [tool for life in self._lives.values() if life.listing for tool in life.listing.tools]
@@ -315,8 +316,9 @@ class McpServers:
     async def _end(self) -> None:
         for task in self._starting:
             task.cancel()
-        if self._telling is not None:
-            self._telling.cancel()
+        for running in (self._telling, self._deciding):
+            if running is not None:
+                running.cancel()
         await asyncio.gather(*(life.close() for life in self._lives.values()))
 
 
