@@ -14,6 +14,7 @@ from tests.adapters.serving import served
 from tests.fake_provider.provider import FakeProvider, Step
 from tests.retrieval.support import OFFICE
 from tests.server.support import Served, service
+from toolsearch.embedders.base import Embedder
 from toolsearch.tools import Tool
 
 PREFIXES = {"openai_chat": "/openai/v1", "openai_responses": "/openai/v1", "anthropic": "/anthropic"}
@@ -48,18 +49,22 @@ class Proxied:
 
 @contextlib.contextmanager
 def proxied(
-    *steps: Step, then: Step | None = None, tools: tuple[Tool, ...] = OFFICE, **settings: Any
+    *steps: Step,
+    then: Step | None = None,
+    tools: tuple[Tool, ...] = OFFICE,
+    embedder: Embedder | None = None,
+    **settings: Any,
 ) -> Iterator[Proxied]:
     """A provider with a script, and the service in front of it; every list of tools is searched."""
     with served(*steps, then=then) as (provider, url):
-        chosen = {
+        chosen: Json = {
             "openai_upstream": url,
             "anthropic_upstream": url,
             "proxy_whole_below_tokens": 0,
             "tool_limit": 1,
             **settings,
         }
-        with service(tools, **chosen) as running:
+        with service(tools, embedder=embedder, **chosen) as running:
             yield Proxied(provider, running)
 
 
