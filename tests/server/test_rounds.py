@@ -167,3 +167,15 @@ def test_what_cannot_be_written_just_now_is_written_later(monkeypatch: pytest.Mo
             with pytest.raises(sqlite3.OperationalError):
                 recorder.flush()
         assert [event.names for event in recorder.events("t", "s", limit=9).events] == [("a",)]
+
+
+def test_a_search_of_a_session_counts_as_used(served: Served) -> None:
+    found = search(served, "s", "send_email")["discovered"]
+    search(served, "s", "xyzzy plugh")
+    search(served, "s", limit=0)
+    total = served.http.get("/v1/usage").json()["total"]
+    tokens = {tool.name: definition_tokens(tool.definition) for tool in OFFICE}
+    returned = sum(tokens[name] for name in found)
+    assert (total["searches"], total["nothing_fits"]) == (2, 1)
+    assert total["returned_tokens"] == returned
+    assert total["spared_tokens"] == 2 * sum(tokens.values()) - returned

@@ -29,8 +29,9 @@ from toolsearch.delivery.base import Delivery
 from toolsearch.delivery.bridge import BRIDGE
 from toolsearch.exceptions import RequestRefusedError
 from toolsearch.formats import write_tools
-from toolsearch.messages import TextPart
+from toolsearch.messages import TextPart, ToolResult
 from toolsearch.naming import RESERVED_NAMES
+from toolsearch.retrieval.base import SearchResult
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Searching
 from toolsearch.server.rounds import SessionEvent
@@ -127,11 +128,7 @@ async def session_search(session_id: SessionPath, call: SearchCall, asking: Sear
     def searched() -> SearchCallResult:
         result = asking.discovery(session_id, _DELIVERIES[call.delivery]).search(call.arguments)
         text = "".join(part.text for part in result.content if isinstance(part, TextPart))
-        queries = search_receipt(result).queries
-        event = SessionEvent(
-            kind="search", queries=queries, names=result.discovered, is_error=result.is_error
-        )
-        asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text)
+        _record_search(asking, session_id, result, text)
         return SearchCallResult(text=text, is_error=result.is_error, discovered=result.discovered)
 
     return answer(await asking.run(searched))
@@ -240,6 +237,23 @@ def _record_tools(asking: Asking, session_id: str, tools: tuple[Tool, ...], form
     )
     text = "".join(wire_json(tool.definition) for tool in built_in)
     asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text)
+
+
+def _record_search(asking: Asking, session_id: str, result: ToolResult, text: str) -> None:
+    """What a search of a session came to; it counts as used like any other search."""
+    receipt, found = search_receipt(result), result.discovered
+    event = SessionEvent(kind="search", queries=receipt.queries, names=found, is_error=result.is_error)
+    asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text)
+    if result.is_error:
+        return
+    view = asking.visible()
+    columns = view.index.columns
+    rows = (view.index.row_of(name) for name in found)
+    returned = sum(int(columns.tokens[row]) for row in rows if row is not None)
+    told = SearchResult(
+        nothing_fits=receipt.nothing_fits, returned_tokens=returned, spared_tokens=view.tokens - returned
+    )
+    asking.service.usage.searched(asking.caller.tenant, told)
 
 
 def _entry(asking: Asking, session_id: str) -> SessionEntry:
