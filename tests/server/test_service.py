@@ -16,6 +16,7 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 from tests.retrieval.support import OFFICE
 from tests.server.support import Served, StuckEmbedder, service, until
 from toolsearch.embedders.base import Vectors
+from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.exceptions import TooBusyError
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app, serving
@@ -58,6 +59,19 @@ def test_until_the_model_is_loaded_it_is_alive_and_not_ready(tmp_path: Path) -> 
         release.set()
         until(lambda: http.get("/readyz").status_code == 200)
         assert http.post("/v1/search", json={"queries": "send_email"}).status_code == 200
+
+
+def test_the_encoder_is_loaded_when_the_service_starts_not_by_its_first_request(tmp_path: Path) -> None:
+    class Slow(HashingEmbedder):
+        warmed = threading.Event()
+
+        def warm_up(self) -> None:
+            self.warmed.set()
+
+    embedder = Slow()
+    index = build_index(OFFICE, embedder)
+    create_app(index, ServerSettings(port=0), embedder=CachedEmbedder(embedder, tmp_path / "vectors"))
+    assert embedder.warmed.wait(20)
 
 
 def test_an_index_that_does_not_answer_any_more_is_not_ready(served: Served) -> None:

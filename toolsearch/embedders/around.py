@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolsearch.embedders.base import Embedder, Progress, Vectors, cosine_scale
+from toolsearch.embedders.base import Embedder, Progress, Vectors, cosine_scale, warm_up
 
 
 class EmbedderAround:
@@ -35,6 +35,10 @@ class EmbedderAround:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The other embedder's rows."""
         return self._embedder.embed_queries(texts)
+
+    def warm_up(self) -> None:
+        """Have the other embedder load now what it would load with its first text."""
+        warm_up(self._embedder)
 
     def reads(self, text: str) -> float:
         """What the other embedder says."""

@@ -56,6 +56,17 @@ def cosine_scale(embedder: Embedder | None) -> float:
     return float(getattr(embedder, "cosine_scale", 1.0))
 
 
+def warm_up(embedder: Embedder | None) -> None:
+    """Have the embedder load now what it would load with its first text, where it has such a method.
+
+    Raises:
+        EmbeddingError: it cannot be loaded.
+    """
+    load = getattr(embedder, "warm_up", None)
+    if load is not None:
+        load()
+
+
 def as_unit_rows(vectors: object, *, n: int, dim: int, embedder_id: str) -> Vectors:
     """`vectors` as (n, dim) float32 rows of length 1; a zero row stays zero.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolsearch.embedders.base import Embedder
+from toolsearch.embedders.base import Embedder, warm_up
 from toolsearch.given import Tools
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.settings import ServerSettings
@@ -39,6 +41,10 @@ def create_app(
         ServerSettingsError: it would be open to everybody in the network, or has nothing to serve.
         DatabaseError, StoreError, sqlite3.Error: the database cannot be used.
     """
+    settings = settings or ServerSettings()
+    embedder = embedder or _embedder(settings.embedder)
+    # Beside what follows: to build the application takes as long as to load the encoder.
+    threading.Thread(target=_warmed_up, args=(embedder,), name="toolsearch-warm-up", daemon=True).start()
     try:
         from fastapi import FastAPI
         from fastapi.exceptions import RequestValidationError
@@ -57,9 +63,8 @@ def create_app(
     from toolsearch.server.routers import tools as tools_router
     from toolsearch.server.service import Service
 
-    settings = settings or ServerSettings()
     given = Path(index) if isinstance(index, str) else index
-    service = Service.open(given, settings, embedder or _embedder(settings.embedder), tools)
+    service = Service.open(given, settings, embedder, tools)
 
     providers = providers_of(settings)
     upstream = Upstream(settings)
@@ -112,6 +117,12 @@ async def _told(request: Request, error: Exception) -> Response:
     from toolsearch.server.problems import problem_response
 
     return problem_response(error, request_id=request.state.request_id)
+
+
+def _warmed_up(embedder: Embedder) -> None:
+    # What keeps it from being loaded is told by the load of the index, whose first search needs it.
+    with contextlib.suppress(Exception):
+        warm_up(embedder)
 
 
 def _embedder(spec: str) -> Embedder:
