@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
 import json
-import os
-import random
-import re
 import signal
 import socket
 import subprocess
@@ -23,10 +18,8 @@ pytest.importorskip("mcp", reason="needs the extra mcp")
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.gateway.support import as_process, connected, gateway_of, served, text_of
+from tests.gateway.support import as_process, text_of
 from tests.sources.mcp.support import free_port, is_running, scripted, tools, until
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 
 
 def sent(number: int, method: str, params: Any) -> bytes:
@@ -99,70 +92,3 @@ def test_a_gateway_over_http_ends_with_its_servers_when_it_is_told_to(tmp_path: 
 def listens(port: int) -> bool:
     with socket.socket() as asking:
         return asking.connect_ex(("127.0.0.1", port)) == 0
-
-
-def left() -> list[str]:
-    """The tasks of the running loop; the server of streams keeps one in each loop that it has ever run in."""
-    names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
-    return [name for name in names if name != "_shutdown_watcher"]
-
-
-def open_files() -> list[str]:
-    """What this process has open, once nothing is open that only waits to be collected."""
-    gc.collect()
-    return sorted(
-        re.sub(r"\d+", "N", str(each.readlink()))
-        for each in Path("/proc/self/fd").iterdir()
-        if each.is_symlink()
-    )
-
-
-@linux
-def test_nothing_is_left_of_many_clients_and_servers_that_were_killed(tmp_path: Path) -> None:
-    """200 calls of ten clients to five servers, of which one is killed now and then."""
-    settings = {"timeout_s": 60, "connect_timeout_s": 60}
-    entries = {f"s{n}": scripted(tools("pid"), settings=settings) for n in range(5)}
-    chance = random.Random(7)
-    pids: set[int] = set()
-
-    async def client_calls(url: str, number: int) -> tuple[int, int]:
-        answered = failed = 0
-        mode = "legacy" if number % 2 else "auto"
-        async with Client(streamable_http_client(url), mode=mode) as client:
-            for _ in range(20):
-                server = f"s{chance.randrange(5)}"
-                call = {"name": f"{server}__pid", "arguments": {}}
-                result = await client.call_tool("call_tool", call)
-                if result.is_error:
-                    assert f"MCP server '{server}'" in text_of(result)
-                    failed += 1
-                    continue
-                answered += 1
-                pids.add(pid := int(text_of(result)))
-                if chance.random() < 0.05:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-        return answered, failed
-
-    async def soak() -> tuple[int, int]:
-        before = left()
-        async with served(gateway_of(tmp_path, entries)) as url:
-            done = await asyncio.gather(*(client_calls(url, number) for number in range(10)))
-        async with asyncio.timeout(20):
-            while left() != before:
-                await asyncio.sleep(0.01)
-        return sum(each[0] for each in done), sum(each[1] for each in done)
-
-    async def warm() -> None:
-        async with connected("http", tmp_path) as client:
-            await client.call_tool("tool_search", {"queries": ["x"]})
-
-    # What is imported and opened once is not counted.
-    asyncio.run(warm())
-    files = open_files()
-    answered, failed = asyncio.run(soak())
-    assert answered + failed == 200
-    assert answered > 60
-    assert len(pids) > 5
-    assert not any(map(is_running, pids))
-    assert open_files() == files

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.mcp.support import is_running, scripted, servers, text_of, tools, until
+from tests.sources.mcp.support import children, scripted, servers, text_of, tools, until
 from toolsearch.exceptions import McpCallError
 from toolsearch.messages import ToolResult
 from toolsearch.sources.mcp.servers import McpServers
@@ -45,7 +45,7 @@ async def soak(source: McpServers) -> tuple[int, int, set[int]]:
             assert isinstance(result, ToolResult)
             pid = int(text_of(result))
             pids.add(pid)
-            if number % KILL_EVERY == 0 and is_running(pid):
+            if number % KILL_EVERY == 0 and pid in children():
                 os.kill(pid, signal.SIGKILL)
             return True
 
@@ -61,7 +61,9 @@ def pending_tasks() -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 def test_nothing_is_left_of_servers_that_were_killed_at_random() -> None:
-    settings = {"timeout_s": 60, "connect_timeout_s": 60}
+    # However busy the machine is, no server is late.
+    settings = {"timeout_s": 300, "connect_timeout_s": 300}
+    processes = children()
     before = pending_tasks()
     # What is imported and opened once is not counted.
     with servers(warm=scripted(tools("pid"))):
@@ -76,8 +78,8 @@ def test_nothing_is_left_of_servers_that_were_killed_at_random() -> None:
         assert answered > N_CALLS // 3
         assert len(pids) > N_SERVERS
         # Those of connections that are over end, too, if not at once.
-        until(lambda: pending_tasks() <= before + N_SERVERS * n_of_one)
+        until(lambda: pending_tasks() <= before + N_SERVERS * n_of_one, within_s=120)
     assert pending_tasks() <= before
-    assert not any(map(is_running, pids))
+    assert children() == processes
     assert threading.active_count() == threads
     assert len(list(Path("/proc/self/fd").iterdir())) == files
