@@ -154,6 +154,8 @@ def tool_record(tool: Tool) -> JsonObject:
         record["id"] = stated_id
     if tool.id != ("" if stated_id is None else variant_of(str(stated_id), tool.source, tool.raw_name)):
         record["variant"] = tool.id
+    if tool.prefix is not None:
+        record["prefix"] = tool.prefix
     record["description"] = tool.description
     record["input_schema"] = tool.input_schema
     if tool.output_schema is not None:
@@ -188,6 +190,7 @@ def tool_from_record(record: JsonObject) -> Tool:
         raw_name=raw_name,
         source=source,
         id=record.get("variant", variant),
+        prefix=record.get("prefix"),
         tags=tuple(record.get("tags", ())),
         meta=meta,
         **{key: record[key] for key in ("description", *same, "destructive") if key in record},

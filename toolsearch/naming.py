@@ -37,6 +37,11 @@ def public_name(source: str, raw_name: str, *, variant: str = "") -> str:
     return f"{stem}_{digest}"
 
 
+def is_prefix(text: str) -> bool:
+    """Whether names may begin with `text` in place of their source, or with nothing where it is empty."""
+    return not text or (PUBLIC_NAME.fullmatch(text) is not None and _reads_back(text, "x"))
+
+
 def variant_of(stated_id: str, source: str, raw_name: str) -> str:
     """The part of an id that a public name must keep: all of it, or nothing where it only repeats the name.
 

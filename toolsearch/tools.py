@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from toolsearch.checks import check_number
 from toolsearch.exceptions import DefinitionError, RunningLoopError
-from toolsearch.naming import public_name
+from toolsearch.naming import RESERVED_NAMES, public_name
 
 JsonObject: TypeAlias = dict[str, Any]
 
@@ -80,6 +80,8 @@ class Tool:
         raw_name: The name that the source knows, not blank; calls go out under it.
         source: The tool source, such as a server's name; empty for local tools.
         id: What tells apart tools of one source that share a raw name; empty where none do.
+        prefix: What its public name begins with in place of `source`, nothing if it is empty; None for
+            `source`. Whoever sets it sees to it that no two sources of a catalog have the same.
         description: As the source wrote it; may be empty.
         input_schema: A checked JSON Schema of type ``object`` with ``properties``.
         output_schema: The schema of structured results, where the source states one.
@@ -102,6 +104,7 @@ class Tool:
     raw_name: str
     source: str = ""
     id: str = ""
+    prefix: str | None = None
     description: str = ""
     input_schema: JsonObject = field(default_factory=empty_schema)
     output_schema: JsonObject | None = None
@@ -127,7 +130,12 @@ class Tool:
     @cached_property
     def name(self) -> str:
         """The public name, unique for source, raw name and id."""
-        return public_name(self.source, self.raw_name, variant=self.id)
+        begins = self.source if self.prefix is None else self.prefix
+        variant = self.id
+        if self.source and not begins and self.raw_name in RESERVED_NAMES:
+            # No source takes the name of a built-in tool.
+            variant = variant or self.source
+        return public_name(begins, self.raw_name, variant=variant)
 
     @cached_property
     def definition(self) -> ToolDefinition:

@@ -49,6 +49,17 @@ def test_only_the_server_that_may_have_the_tool_is_started(run: Run, config: Pat
     assert run("call", "bank__pay", "-c", config).err == ""
 
 
+def test_tools_of_servers_with_another_prefix_or_none_are_found(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    servers = {
+        "zoo": scripted(tools("feed"), settings={"prefix": "z"}),
+        "bank": scripted(tools("z__pay", "feed"), settings={"prefix": ""}),
+    }
+    path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    for name in ("z__feed", "feed", "zoo/feed", "z__pay"):
+        assert run("call", name, "-c", path).code == 0, name
+
+
 def test_what_the_tool_says_of_its_failure_goes_to_standard_error(run: Run, config: Path) -> None:
     said = raw({"type": "text", "text": "The cage is empty."}, isError=True)
     done = run("call", "zoo__raw", "--args", said, "-c", config)
@@ -147,6 +158,11 @@ def test_a_shell_completes_sources_and_the_beginnings_of_tools(config: Path) -> 
     context.params = {"config": [str(config)]}
     assert list(tool_names(context, "z")) == ["zoo__"]
     assert list(source_names(context, "")) == ["zoo", "bank", "gone"]
+    entries = json.loads(config.read_text(encoding="utf-8"))
+    entries["mcpServers"]["zoo"]["toolsearch"] = {"prefix": "animals"}
+    entries["mcpServers"]["bank"]["toolsearch"] = {"prefix": ""}
+    config.write_text(json.dumps(entries), encoding="utf-8")
+    assert list(tool_names(context, "")) == ["animals__", "gone__"]
     context.params = {"config": [str(config.with_name("none.json"))]}
     assert list(source_names(context, "")) == []
     config.write_text("{")

@@ -98,6 +98,13 @@ def test_a_document_that_is_not_there_is_left_out_where_it_is_of_the_network(tmp
         load_sources([str(tmp_path / "pets.json")])
 
 
+def test_tools_of_python_and_a_server_without_a_prefix_are_refused() -> None:
+    """One could take the name of the other at any time."""
+    servers = read_mcp_config({"mcpServers": {"a": {"command": "x", "toolsearch": {"prefix": ""}}}})
+    with pytest.raises(McpConfigError, match="like those of 'tools of Python'"):
+        GatewaySources(servers, tools=(count_sheep,))
+
+
 def test_two_sources_of_one_name_and_tools_that_nothing_calls_are_refused() -> None:
     shops = read_mcp_config({"mcpServers": two_servers()})
     with pytest.raises(McpConfigError, match="two sources are called 'shop'"):

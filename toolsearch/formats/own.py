@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from toolsearch.catalog import tool_record
 from toolsearch.formats.base import Format, JsonValue, RecordReader, ToolReading
+from toolsearch.naming import is_prefix
 from toolsearch.schema.keywords import is_json
 from toolsearch.tools import JsonObject, Tool
 
@@ -41,6 +42,7 @@ def _read(record: JsonObject, source: str) -> ToolReading:
         raw_name=reader.tool_name,
         source=origin.source,
         id=origin.variant,
+        prefix=_prefix(reader),
         description=reader.text("description"),
         input_schema=reader.input_schema("input_schema"),
         output_schema=reader.output_schema("output_schema"),
@@ -54,6 +56,14 @@ def _read(record: JsonObject, source: str) -> ToolReading:
         meta=_meta(reader, origin.stated_id),
     )
     return reader.done(tool)
+
+
+def _prefix(reader: RecordReader) -> str | None:
+    value = reader.take("prefix")
+    if value is None or (isinstance(value, str) and is_prefix(value)):
+        return value
+    reader.leave_out("prefix", value, "nothing that names can begin with")
+    return None
 
 
 def _meta(reader: RecordReader, stated_id: str | int | None) -> JsonObject:

@@ -83,7 +83,7 @@ class Passing:
         prompts = []
         for server, item in await self._listed("prompts"):
             if isinstance(item, types.Prompt):
-                name = public_name(server, item.name)
+                name = public_name(self._servers[server].config.prefix, item.name)
                 self._prompts[name] = server, item.name
                 prompts.append(item.model_copy(update={"name": name}))
         return prompts

@@ -10,7 +10,7 @@ from pathlib import Path
 from toolsearch.exceptions import CatalogFileError, McpConfigError
 from toolsearch.given import Tools, as_tools
 from toolsearch.sources.files import LoadIssue
-from toolsearch.sources.mcp.config import McpServerConfig
+from toolsearch.sources.mcp.config import McpServerConfig, check_prefixes
 from toolsearch.sources.open_tools import sources_at
 from toolsearch.sources.openapi import OpenApiSource
 from toolsearch.sources.remote import is_url
@@ -28,7 +28,7 @@ class GatewaySources:
         issues: What was left out, and why.
 
     Raises:
-        McpConfigError: two of them have one name, or a tool has nothing that calls it.
+        McpConfigError: two of them have one name or prefix, or a tool has nothing that calls it.
     """
 
     servers: tuple[McpServerConfig, ...] = ()
@@ -41,6 +41,7 @@ class GatewaySources:
         twice = sorted({name for name in taken if taken.count(name) > 1})
         if twice:
             raise McpConfigError(f"two sources are called {twice[0]!r}. Rename one.")
+        check_prefixes(self.servers, {tool.source for tool in self.fixed_tools})
         bare = next((tool for tool in self.tools if tool.call is None), None)
         if bare is not None:
             raise McpConfigError(

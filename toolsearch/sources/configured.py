@@ -12,6 +12,7 @@ from toolsearch.sources.documents import read_documents
 from toolsearch.sources.mcp.config import (
     SERVERS_KEYS,
     McpServerConfig,
+    check_prefixes,
     is_mcp_config,
     read_config,
     read_mcp_config,
@@ -79,6 +80,10 @@ def read_sources(*paths: Path | str) -> SourcesConfig:
             raise McpConfigError(
                 "there are two sources of this name. Rename one.", server=name, path=paths[-1]
             )
+    try:
+        check_prefixes(config.servers, (document.name for document in config.documents))
+    except McpConfigError as exc:
+        raise McpConfigError(exc.reason, server=exc.server, path=paths[-1]) from None
     return config
 
 

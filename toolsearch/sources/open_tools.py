@@ -43,7 +43,8 @@ def sources_at(locations: Sequence[str]) -> SourcesConfig:
 
 def may_hold(config: SourcesConfig, name: str) -> SourcesConfig:
     """The sources whose tools can be called `name`, so that no others need be started; all for a raw name."""
-    fitting = [each for each in config.names if each and name.startswith(_prefix(each))]
+    fitting = [each.name for each in config.documents if each.name and name.startswith(_beginning(each.name))]
+    fitting += [each.name for each in config.servers if name.startswith(_beginning(each.prefix))]
     documents = tuple(each for each in config.documents if not each.name)
     if not fitting:
         return config
@@ -102,6 +103,6 @@ def found(tools: Catalog, name: str) -> Tool:
     raise UnknownToolError(name, near)
 
 
-def _prefix(source: str) -> str:
-    """What the public names of a source's tools begin with; of a long one, what no cut takes away."""
-    return public_name(source, "x").partition(SEPARATOR)[0][:40]
+def _beginning(prefix: str) -> str:
+    """What public names with a prefix begin with; of a long one, what no cut takes away."""
+    return public_name(prefix, "x").partition(SEPARATOR)[0][:40] if prefix else ""

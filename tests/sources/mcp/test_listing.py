@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.sources.mcp.support import a_tool, call, raw_names, scripted, servers, text_of, tools, until
 from toolsearch import Catalog, CatalogSearcher, SearchRequest, ToolSearchSession, write_tools
 from toolsearch.exceptions import McpConfigError
+from toolsearch.formats import read_entries
 from toolsearch.naming import PUBLIC_NAME
 from toolsearch.sources.mcp.servers import McpServers
 from toolsearch.testing import HashingEmbedder
@@ -106,6 +108,48 @@ def test_long_and_foreign_names_are_told_apart_and_stay() -> None:
     assert names[0] == names[1]
     assert len(names[0]) == 5
     assert all(PUBLIC_NAME.fullmatch(name) and name[0] not in "_-" for name in names[0])
+
+
+def test_a_server_may_have_another_prefix_or_none() -> None:
+    """Its tools are filtered, called and told of as before, and no name depends on another server."""
+    named = {
+        "short": scripted(tools("name", "run"), settings={"prefix": "gh"}),
+        "bare": scripted(tools("name", "gh__run", "tool_search"), settings={"prefix": ""}),
+        "third": scripted(tools("name")),
+    }
+    for entries in (named, dict(reversed(named.items()))):
+        with servers(**entries) as source:
+            catalog = source.catalog
+            assert {"gh__name", "gh__run", "name", "third__name"} <= set(catalog)
+            assert len(catalog) == 6
+            assert "tool_search" not in catalog
+            assert {tool.source for tool in catalog.values()} == set(named)
+            for raw_name in ("name", "gh__run", "tool_search"):
+                assert call(source, "bare", raw_name).is_error is False
+            assert text_of(call(source, "short", "name")) == "name"
+            # What is written and read back keeps its names.
+            (written,) = [write_tools(catalog.values(), "own")]
+            assert set(catalog) == {
+                entry.tool.name for entry in read_entries(written) if isinstance(entry.tool, Tool)
+            }
+    with servers(bare=named["bare"]) as source:
+        assert "name" in source.catalog
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("", "", "would have no prefix, like those of 'a'"),
+        ("gh", "gh", "would begin with 'gh', like those of 'a'"),
+        ("b", None, "would begin with 'b', like those of 'a'"),
+        ("a__b", None, "prefix is the text 'a__b'"),
+        ("a b", None, "prefix is the text 'a b'"),
+        (7, None, "prefix is 7"),
+    ],
+)
+def test_two_servers_have_no_prefix_in_common(first: Any, second: Any, told: str) -> None:
+    with pytest.raises(McpConfigError, match=re.escape(told)):
+        servers(a=scripted(tools("x"), settings={"prefix": first}), b=scripted(settings={"prefix": second}))
 
 
 def test_no_server_takes_the_name_of_a_built_in_tool() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -64,6 +64,11 @@ class McpServerConfig:
             raise McpConfigError(
                 "it needs a command to start or a url to reach, and not both.", server=self.name
             )
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its tools and prompts begin with; empty for nothing."""
+        return self.name if self.settings.prefix is None else self.settings.prefix
 
     @property
     def digest(self) -> str:
@@ -123,6 +128,24 @@ def read_mcp_config(given: Path | str | Mapping[str, Any]) -> tuple[McpServerCon
     except McpConfigError as exc:
         raise McpConfigError(exc.reason, server=exc.server, path=path) from exc.__cause__
     return servers
+
+
+def check_prefixes(servers: Iterable[McpServerConfig], others: Iterable[str] = ()) -> None:
+    """Returns where no two sources name their tools alike; `others` are those that are no MCP servers.
+
+    Raises:
+        McpConfigError: two do.
+    """
+    taken = {each: each or "tools of Python" for each in others}
+    for server in servers:
+        owner = taken.setdefault(server.prefix, server.name)
+        if owner != server.name:
+            begins = f"begin with {server.prefix!r}" if server.prefix else "have no prefix"
+            raise McpConfigError(
+                f"the names of its tools would {begins}, like those of {owner!r}. Give it another prefix "
+                f"under {OWN_KEY!r}.",
+                server=server.name,
+            )
 
 
 def read_config(path: Path | str) -> Mapping[str, Any]:

@@ -101,7 +101,7 @@ def read_listing(
             n_filtered += 1
             continue
         issues += (LoadIssue(place, None, tool.raw_name, "mended", message) for message in entry.mended)
-        tools.append(tool)
+        tools.append(replace(tool, prefix=config.settings.prefix))
     return Listing((), tuple(tools), tuple(issues), tuple(records), n_filtered)
 
 

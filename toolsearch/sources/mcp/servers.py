@@ -24,7 +24,7 @@ from toolsearch.given import Tools
 from toolsearch.sources.files import LoadIssue
 from toolsearch.sources.mcp.admission import Admission, Admit
 from toolsearch.sources.mcp.child_log import ChildLog
-from toolsearch.sources.mcp.config import McpServerConfig, read_mcp_config
+from toolsearch.sources.mcp.config import McpServerConfig, check_prefixes, read_mcp_config
 from toolsearch.sources.mcp.host import LoopThread
 from toolsearch.sources.mcp.life import ServerLife
 from toolsearch.sources.mcp.listing import Listing
@@ -77,12 +77,13 @@ class McpServers:
             environment: Where values of ``${VAR}`` come from; that of the process by default.
 
         Raises:
-            McpConfigError: two servers have one name, or `auth` is for a server that is not there.
+            McpConfigError: two servers have one name or prefix, or `auth` is for a server that is not there.
             ImportError: the extra ``mcp`` is not installed.
         """
         if find_spec("mcp") is None:
             raise ImportError("MCP servers need the package mcp. Install it: pip install 'toolsearch[mcp]'")
         self._configs = _by_name(configs)
+        check_prefixes(self._configs.values())
         unknown = sorted(set(auth or ()) - self._configs.keys())
         if unknown:
             raise McpConfigError(f"auth is for {', '.join(unknown)}, and there is no such server.")

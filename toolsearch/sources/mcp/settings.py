@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
 
 from toolsearch.checks import check_choice, check_known, check_number, check_whole, shown
+from toolsearch.naming import is_prefix
 
 Protocol: TypeAlias = Literal["auto", "handshake", "discover"]
 """How a connection begins: ``initialize``, ``server/discover``, or the second where the first is refused."""
@@ -27,6 +28,8 @@ class McpSettings:
             stopped once it has been idle.
         idle_s: How long a lazy server stays without calls.
         relist_s: How often its tools are listed anew without being asked to.
+        prefix: What names of its tools begin with in place of its own name; empty for nothing, which no two
+            servers may have.
         allow, deny: Globs over raw names; deny wins.
         descriptions: Words or globs of which a description must contain one, in any case.
         annotations: What a tool must be annotated with, such as ``{"readOnlyHint": true}``.
@@ -49,6 +52,7 @@ class McpSettings:
     lazy: bool = True
     idle_s: float = 300.0
     relist_s: float = 300.0
+    prefix: str | None = None
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     descriptions: tuple[str, ...] | None = None
@@ -68,6 +72,11 @@ class McpSettings:
         check_whole("max_result_chars", self.max_result_chars)
         check_whole("max_message_bytes", self.max_message_bytes, least=1024)
         check_choice("protocol", self.protocol, Protocol)
+        if self.prefix is not None and not (isinstance(self.prefix, str) and is_prefix(self.prefix)):
+            raise ValueError(
+                f"prefix is {shown(self.prefix)}. Give letters, digits, - and single _ between them, or an "
+                "empty text for none."
+            )
         for part in self.context:
             if part not in _CONTEXT_PARTS and not part.startswith("state."):
                 raise ValueError(
