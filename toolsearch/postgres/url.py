@@ -34,7 +34,8 @@ class DatabaseUrl:
             # What is wrong with it may well be in the password.
             return f"{SCHEMES[0]}…"
         user = f"{parts['user']}@" if parts.get("user") else ""
-        port = f":{parts['port']}" if parts.get("port") else ""
+        # Of several hosts without a port libpq gives as many commas.
+        port = f":{parts['port']}" if str(parts.get("port") or "").strip(",") else ""
         return f"{SCHEMES[0]}{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"
 
     def __repr__(self) -> str:
