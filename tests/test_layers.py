@@ -21,7 +21,7 @@ LAYERS = {
             "catalog document tokens tool_names",
             "formats",
             "sources embedders",
-            "index",
+            "index rerankers",
             "retrieval",
             "chat",
             "session",

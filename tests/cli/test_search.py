@@ -1,4 +1,5 @@
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,24 @@ def test_a_search_needs_an_index_or_a_catalog_and_not_both(run: Run, catalog: Pa
         refused = run("search", "send an email", *options)
         assert refused.code == 2
         assert "give an index (-i) or catalogs (-c), and not both" in refused.err
+
+
+@pytest.mark.skipif(
+    find_spec("sentence_transformers") is None, reason="needs the extra 'sentence-transformers'"
+)
+def test_a_cross_encoder_reads_the_best_tools_once_more(run: Run, index: Path, tmp_path: Path) -> None:
+    from tests.rerankers.tiny import build_tiny_cross_encoder
+
+    (tmp_path / "cross").mkdir()
+    build_tiny_cross_encoder(tmp_path / "cross")
+    asked = ("search", "send an email", "-i", index, "--rerank", f"st:{tmp_path / 'cross'}", "--explain")
+    found = run(*asked, "--json").json
+    assert all("rerank" in hit["channels"] for hit in found["hits"])
+    assert "rerank" in found["timings_ms"]
+    assert "rerank" in run(*asked).out
+
+
+def test_a_reranker_that_is_not_there_ends_the_command(run: Run, index: Path) -> None:
+    done = run("search", "send an email", "-i", index, "--rerank", "acme")
+    assert done.code == 4
+    assert "Unknown reranker 'acme'" in done.err

@@ -16,6 +16,7 @@ from tests.retrieval.support import OFFICE
 from toolsearch.api.keys import NewKey
 from toolsearch.api.scopes import KeyScope
 from toolsearch.embedders.base import Embedder, Progress, Vectors
+from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app, serving
 from toolsearch.testing import HashingEmbedder
@@ -87,6 +88,7 @@ def service(
     folder: Path | None = None,
     wait: bool = True,
     callable_tools: tuple[Tool, ...] = (),
+    reranker: Reranker | None = None,
     **settings: Any,
 ) -> Iterator[Served]:
     """A service over an index of `tools`, in `folder` if it is given; with `wait` it is ready."""
@@ -95,7 +97,7 @@ def service(
     if folder is not None:
         index.save(folder)
     chosen = ServerSettings(**{"port": 0, "timeout_s": 120, **settings})
-    app = create_app(folder or index, chosen, embedder=embedder, tools=callable_tools)
+    app = create_app(folder or index, chosen, embedder=embedder, tools=callable_tools, reranker=reranker)
     app.state.clients = []
     with serving(app, chosen) as url, httpx.Client(base_url=url, timeout=120) as http:
         try:

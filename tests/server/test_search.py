@@ -13,8 +13,9 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 from tests.retrieval.support import searcher
 from tests.server.support import Served, StuckEmbedder, service
 from toolsearch.embedders.base import Vectors
+from toolsearch.exceptions import RerankerError
 from toolsearch.retrieval.base import SearchRequest
-from toolsearch.testing import FlakyEmbedder, HashingEmbedder
+from toolsearch.testing import FlakyEmbedder, HashingEmbedder, WordReranker
 from toolsearch.tools import Tool
 
 
@@ -173,6 +174,23 @@ def test_a_batch_too_long_is_refused(office: Served) -> None:
     long: list[Any] = [{"queries": ["mail"] * 16}] * 17
     for searches in (many, long):
         assert office.http.post("/v1/search/batch", json={"searches": searches}).status_code == 422
+
+
+def test_a_reranker_reads_the_best_tools_and_tells_nothing_of_the_machine_when_it_fails() -> None:
+    reranker = WordReranker()
+    with service(reranker=reranker) as served:
+        found = search(served, queries="send an email", explain=True)
+        assert all("rerank" in hit["channels"] for hit in found["hits"])
+        reranker.failures = [ConnectionError("https://secret-host.internal refused")]
+        found = search(served, queries="send an email")
+        assert found["hits"][0]["name"] == "mail__send_email"
+        assert "Not ranked again, as the reranker failed." in found["notices"]
+        assert "secret-host" not in json.dumps(found)
+
+
+def test_a_reranker_that_cannot_be_loaded_ends_the_start() -> None:
+    with pytest.raises(RerankerError, match="Unknown reranker 'acme'"), service(rerank="acme"):
+        pass
 
 
 def test_an_encoder_that_fails_leaves_words_and_names_and_tells_nothing_of_the_machine() -> None:

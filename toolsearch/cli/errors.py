@@ -15,6 +15,7 @@ from toolsearch.exceptions import (
     ChatModelError,
     DatabaseError,
     EmbeddingError,
+    RerankerError,
     SchemaVersionError,
     TokenizerError,
     ToolFailed,
@@ -87,7 +88,14 @@ def exit_code(error: ToolSearchError | OSError) -> ExitCode:
     if isinstance(error, ToolIndexError | SchemaVersionError):
         return ExitCode.NO_INDEX
     if isinstance(
-        error, ChatModelError | EmbeddingError | TokenizerError | ToolFailed | DatabaseError | OSError
+        error,
+        ChatModelError
+        | EmbeddingError
+        | RerankerError
+        | TokenizerError
+        | ToolFailed
+        | DatabaseError
+        | OSError,
     ):
         return ExitCode.FAILED
     return ExitCode.BAD_INPUT

@@ -29,6 +29,16 @@ EmbedderSpec: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+RerankerSpec: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--rerank",
+        metavar="ID",
+        help="Read the best 20 tools once more with a cross-encoder: st:NAME (sentence-transformers), "
+        "st:FOLDER, or the folder of a trained one.",
+        show_default=False,
+    ),
+]
 NoCache: TypeAlias = Annotated[bool, typer.Option("--no-cache", help="Do not keep vectors for later runs.")]
 Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="End at the first definition that cannot be used.")

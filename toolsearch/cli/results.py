@@ -72,7 +72,8 @@ def _table(
 ) -> tuple[list[Column], list[list[str]]]:
     several = len(queries) > 1
     in_steps = explain and any(hit.step is not None for hit in hits)
-    channels = (*_CHANNELS, *(("steps",) if in_steps else ())) if explain else ()
+    shown = [each for each in ("steps", "rerank") if any(each in hit.channels for hit in hits)]
+    channels = (*_CHANNELS, *shown) if explain else ()
     columns: list[Column] = [
         ("", "right"),
         *((("for", "right"),) if several else ()),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolsearch.cli.catalogs import load_catalog
-from toolsearch.cli.options import AllowedTools, DeniedTools, EmbedderSpec, Json, OnlyServers
+from toolsearch.cli.options import AllowedTools, DeniedTools, EmbedderSpec, Json, OnlyServers, RerankerSpec
 from toolsearch.cli.output import progress_bar, show_json
 from toolsearch.cli.results import result_json, show_result
 
@@ -72,6 +72,7 @@ def search(
         ),
     ] = True,
     embedder: EmbedderSpec = "",
+    rerank: RerankerSpec = "",
     json: Json = False,
 ) -> None:
     """Find the tools that serve a request.
@@ -79,6 +80,7 @@ def search(
     Several queries are answered as one list that is fair to each. "select:NAME,NAME" takes tools by name.
     Options with NAME, TAG or GLOB may be given several times.
     """
+    from toolsearch.rerankers.load import load_reranker
     from toolsearch.retrieval.base import SearchRequest
     from toolsearch.retrieval.filters import allowed_rows
     from toolsearch.retrieval.searcher import ToolSearcher
@@ -96,10 +98,13 @@ def search(
         exclude=frozenset(exclude or ()),
         steps=steps,
     )
+    reranker = load_reranker(rerank) if rerank else None
     loaded, chosen = _opened(index, catalog or [], embedder)
-    # So that the time of the search is not that of loading the model.
+    # So that the time of the search is not that of loading the models.
     chosen.embed_queries(())
-    result = ToolSearcher(loaded, chosen).search(request)
+    if reranker is not None:
+        reranker.scores("search tools", ["search tools"])
+    result = ToolSearcher(loaded, chosen, reranker=reranker).search(request)
     if json:
         show_json(result_json(queries, result, explain=explain))
         return

@@ -69,6 +69,10 @@ def serve(
         str | None,
         _option("--embedder", variable="EMBEDDER", metavar="ID", help="As for toolsearch search."),
     ] = None,
+    rerank: Annotated[
+        str | None,
+        _option("--rerank", variable="RERANK", metavar="ID", help="As for toolsearch search; none."),
+    ] = None,
     call: Annotated[
         str | None,
         _option(

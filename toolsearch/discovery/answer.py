@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from toolsearch.delivery.base import Delivery, shown
 from toolsearch.messages import TextPart, ToolResult
-from toolsearch.retrieval.searcher import ENCODER_FAILED
+from toolsearch.retrieval.searcher import neutral_notice
 from toolsearch.tools import JsonObject, Tool
 
 GIVE_UP = "do not search for it again. Go on with the tools that you have, or say what is missing."
@@ -74,7 +74,7 @@ def _paragraphs(findings: Findings, delivery: Delivery, max_tools: int | None) -
         yield _nothing(findings.near)
     elif findings.near:
         yield f"Near, but not loaded: {_listed(findings.near)}. {_select('one')}"
-    yield from map(_neutral, findings.notices)
+    yield from map(neutral_notice, findings.notices)
 
 
 def _nothing(near: Sequence[str]) -> str:
@@ -88,11 +88,6 @@ def _nothing(near: Sequence[str]) -> str:
 
 def _select(what: str) -> str:
     return f"Load {what} with the query 'select:NAME'."
-
-
-def _neutral(notice: str) -> str:
-    """The notice without what a provider's failure says of the machine."""
-    return f"{ENCODER_FAILED}." if notice.startswith(ENCODER_FAILED) else notice
 
 
 def _listed(names: Sequence[str]) -> str:

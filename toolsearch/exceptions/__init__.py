@@ -16,6 +16,7 @@ ToolSearchError
 │   ├── RequestTooLargeError      an embedding service refuses so much text at once
 │   ├── DimensionMismatchError    vectors of another length than expected
 │   └── EmbeddingCacheError       the vectors kept on disk cannot be used
+├── RerankerError                 a reranker cannot be loaded, failed, or answered nonsense
 ├── ToolIndexError                an index folder that cannot be used
 │   ├── IndexNotFoundError        there is no index at that path
 │   ├── IndexDamagedError         a file is missing, truncated or altered
@@ -130,6 +131,7 @@ from toolsearch.exceptions.retrieval import (
     IndexMismatchError,
     IndexNotFoundError,
     RequestTooLargeError,
+    RerankerError,
     SearchRequestError,
     TokenizerError,
     ToolIndexError,
@@ -220,6 +222,7 @@ __all__ = [
     "RequestProblem",
     "RequestRefusedError",
     "RequestTooLargeError",
+    "RerankerError",
     "ReservedNameError",
     "RunningLoopError",
     "SchemaError",

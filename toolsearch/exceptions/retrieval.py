@@ -28,6 +28,10 @@ class EmbedderUnavailableError(EmbeddingError):
     """An embedder that cannot be loaded or reached."""
 
 
+class RerankerError(ToolSearchError):
+    """A reranker that cannot be loaded, failed, or answered something that is no score."""
+
+
 class RequestTooLargeError(EmbeddingError):
     """An embedding service refuses so much text at once."""
 

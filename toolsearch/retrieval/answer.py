@@ -116,6 +116,8 @@ def _hits(
             "lexical": float(channels.lexical[place]),
             "name": float(channels.name[place]),
         }
+        if channels.odds is not None:
+            parts["rerank"] = float(channels.odds[place])
         step = None
         if channels.lift is not None and ranking.steps is not None:
             parts["steps"] = float(channels.lift[place])

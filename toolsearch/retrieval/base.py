@@ -60,8 +60,8 @@ class ScoredTool:
     Attributes:
         score: Higher is better; comparable between the hits of one catalog and embedder.
         channels: The parts of the score by channel: ``dense`` (cosine, -1 to 1), ``lexical``
-            (BM25, 0 or more), ``name`` (0 to 1), and for a query of several steps ``steps``, what the
-            best of them adds (0 or more).
+            (BM25, 0 or more), ``name`` (0 to 1), for a query of several steps ``steps``, what the best
+            of them adds (0 or more), and with a reranker ``rerank``, its log odds (-10 to 10).
         query: Position of the query that found it best.
         step: Position of the step of that query that it serves best, in `SearchResult.steps`; None where
             the query has one step.

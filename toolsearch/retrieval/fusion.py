@@ -26,6 +26,9 @@ Dividing BM25 by what the query could reach, or by a root of it, is no better th
 NAME_WEIGHT = 10.0
 """More than the other channels reach together, so that a tool that is called by its name comes first."""
 
+ODDS_WEIGHT = 0.02
+"""What the log odds of a reranker count: docs/rerank.md."""
+
 DENSE_FLOOR = 0.2
 """What the cosine still counts where the encoder can read nothing of the query: docs/benchmarks.md."""
 
@@ -46,6 +49,7 @@ class Channels:
         name: Confidence that the query calls the tool by its name, 0 to 1.
         reads: Share of the query that the encoder reads.
         lift: What steps of the query add, 0 or more, see `toolsearch.retrieval.lift`; None without steps.
+        odds: Log odds that a tool serves the query, by a reranker; None without one.
     """
 
     rows: NDArray[np.int64]
@@ -54,6 +58,7 @@ class Channels:
     name: Scores
     reads: float = 1.0
     lift: Scores | None = None
+    odds: Scores | None = None
 
     def taken(self, places: NDArray[np.intp]) -> Channels:
         """The same for the rows at `places`, in that order."""
@@ -64,13 +69,15 @@ class Channels:
             lexical=self.lexical[places],
             name=self.name[places],
             lift=None if self.lift is None else self.lift[places],
+            odds=None if self.odds is None else self.odds[places],
         )
 
     def content(self) -> Scores:
-        """The score of what the tools say, names aside."""
+        """The score of what the tools say, names and a reranker aside."""
         content = dense_weight(self.reads) * self.dense + LEXICAL_WEIGHT * self.lexical
         return content if self.lift is None else content + self.lift
 
     def fused(self) -> Scores:
-        """``w(reads) * cosine + 0.03 * bm25 + 10 * name``, and the lift where there are steps."""
-        return self.content() + NAME_WEIGHT * self.name
+        """``w(reads) * cosine + 0.03 * bm25 + 10 * name``, and the lift and the odds where there are any."""
+        fused = self.content() + NAME_WEIGHT * self.name
+        return fused if self.odds is None else fused + ODDS_WEIGHT * self.odds

@@ -71,6 +71,7 @@ class CatalogSearcher:
             channels=older.channels,
             nothing_fits_below=older.nothing_fits_below,
             on_embedder_failure=older.on_embedder_failure,
+            reranker=older.reranker,
         )
 
 

@@ -83,6 +83,10 @@ class Ranking:
         """This ranking less `rows`."""
         return self._taken(np.flatnonzero(~np.isin(self.rows, rows))) if len(rows) else self
 
+    def sorted(self) -> Ranking:
+        """This ranking by its scores, ties by row."""
+        return self._taken(np.lexsort((self.rows, -self.scores)))
+
     def _taken(self, places: NDArray[np.intp]) -> Ranking:
         channels = self.channels.taken(places)
         steps = None if self.steps is None else self.steps.taken(places)
@@ -189,6 +193,4 @@ def selection(rows: Sequence[int]) -> Ranking:
 
 
 def _ranked(channels: Channels, steps: StepScores | None = None) -> Ranking:
-    scores = channels.fused()
-    # Rows ascend, so a stable sort settles ties by row, which is by name.
-    return Ranking(channels.rows, scores, channels, steps=steps)._taken(np.argsort(-scores, kind="stable"))
+    return Ranking(channels.rows, channels.fused(), channels, steps=steps).sorted()

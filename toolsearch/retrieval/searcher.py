@@ -15,12 +15,14 @@ from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows, cosine_sc
 from toolsearch.exceptions import DimensionMismatchError, SearchRequestError
 from toolsearch.index.names import selected_names
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.answer import Answer, assemble
 from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.calibration import Calibration, calibrate
 from toolsearch.retrieval.filters import allowed_rows, excluded_rows, unknown_labels
 from toolsearch.retrieval.query import clean_query, searched_steps
 from toolsearch.retrieval.ranking import DEPTH, Ranking, Wording, rank, selection
+from toolsearch.retrieval.reranking import reranked
 from toolsearch.retrieval.timings import StageTimer
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -36,6 +38,16 @@ See docs/benchmarks.md.
 
 ENCODER_FAILED = "Searched by words alone, as the encoder failed"
 """Begins the notice of a degraded search; what went wrong follows."""
+
+RERANKER_FAILED = "Not ranked again, as the reranker failed"
+"""Begins the notice of a search without it; what went wrong follows."""
+
+
+def neutral_notice(notice: str) -> str:
+    """The notice without what the failure of a model says of the machine."""
+    failed = next((each for each in (ENCODER_FAILED, RERANKER_FAILED) if notice.startswith(each)), None)
+    return notice if failed is None else f"{failed}."
+
 
 _CALIBRATIONS_KEPT = 64
 _MISSING_TOLD = 10
@@ -60,6 +72,7 @@ class ToolSearcher:
         channels: Sequence[Channel] = CHANNELS,
         nothing_fits_below: float = NOTHING_FITS_BELOW,
         on_embedder_failure: OnEmbedderFailure = "degrade",
+        reranker: Reranker | None = None,
     ) -> None:
         """A searcher over `index`.
 
@@ -68,7 +81,10 @@ class ToolSearcher:
             channels: Which channels take part.
             nothing_fits_below: Confidence (0 to 1) under which nothing fits; 0 switches that off.
             on_embedder_failure: Where the encoder fails, let the other channels answer alone, with
-                `SearchResult.degraded` set, or raise its error.
+                `SearchResult.degraded` set, or raise its error. A reranker that fails is likewise left out,
+                or its error raised.
+            reranker: Puts the first 20 tools of each query into a better order, for some time: see
+                docs/rerank.md.
 
         Raises:
             IndexMismatchError: the index was built by another embedder.
@@ -85,6 +101,7 @@ class ToolSearcher:
         self.channels = tuple(channels)
         self.nothing_fits_below = nothing_fits_below
         self.on_embedder_failure = on_embedder_failure
+        self.reranker = reranker
         self.index = index
 
     @property
@@ -126,6 +143,7 @@ class ToolSearcher:
                 ranking = _select(state.index, query.names, allowed, notices)
             else:
                 ranking = self._rank(state.index, query, vectors, allowed, depth=depth, timer=timer)
+                ranking = self._reranked(state.index, query.text, ranking, notices, timer)
             rankings.append(ranking)
         if any(self._is_unread(ranking) for ranking in rankings):
             notices.append(_UNREAD)
@@ -174,6 +192,22 @@ class ToolSearcher:
             names="name" in self.channels,
             timer=timer,
         )
+
+    def _reranked(
+        self, index: ToolIndex, text: str, ranking: Ranking, notices: list[str], timer: StageTimer
+    ) -> Ranking:
+        """The ranking as the reranker has it; as it is, with a notice, where there is none that works."""
+        if self.reranker is None:
+            return ranking
+        with timer.stage("rerank"):
+            try:
+                return reranked(index, text, ranking, self.reranker)
+            except Exception as exc:
+                # A reranker may be anybody's.
+                if self.on_embedder_failure == "raise":
+                    raise
+                notices.append(f"{RERANKER_FAILED}: {type(exc).__name__}: {exc}")
+                return ranking
 
     def _is_unread(self, ranking: Ranking) -> bool:
         # What is half read by an embedder of two encoders is read by its second one.

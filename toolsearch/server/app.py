@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from toolsearch.embedders.base import Embedder, warm_up
 from toolsearch.given import Tools
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.rerankers.base import Reranker
 from toolsearch.server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def create_app(
     *,
     embedder: Embedder | None = None,
     tools: Tools = (),
+    reranker: Reranker | None = None,
 ) -> FastAPI:
     """An application that answers from `index`, which is loaded when it starts.
 
@@ -35,9 +37,11 @@ def create_app(
             PostgreSQL database it fills an empty catalog; None for the catalog that is there.
         embedder: The one that the index was built with; by default what the settings name.
         tools: What may be called over HTTP; none by default.
+        reranker: By default what the settings name.
 
     Raises:
         ImportError: the extra ``server`` is not installed, or ``postgres`` where the database needs it.
+        RerankerError: the reranker of the settings cannot be loaded.
         ServerSettingsError: it would be open to everybody in the network, or has nothing to serve.
         DatabaseError, StoreError, sqlite3.Error: the database cannot be used.
     """
@@ -64,7 +68,9 @@ def create_app(
     from toolsearch.server.service import Service
 
     given = Path(index) if isinstance(index, str) else index
-    service = Service.open(given, settings, embedder, tools)
+    if reranker is None and settings.rerank:
+        reranker = _reranker(settings.rerank)
+    service = Service.open(given, settings, embedder, tools, reranker=reranker)
 
     providers = providers_of(settings)
     upstream = Upstream(settings)
@@ -123,6 +129,15 @@ def _warmed_up(embedder: Embedder) -> None:
     # What keeps it from being loaded is told by the load of the index, whose first search needs it.
     with contextlib.suppress(Exception):
         warm_up(embedder)
+
+
+def _reranker(spec: str) -> Reranker:
+    from toolsearch.rerankers.load import load_reranker
+
+    reranker = load_reranker(spec)
+    # What cannot be loaded ends the start, rather than each search going without.
+    reranker.scores("search tools", ["search tools"])
+    return reranker
 
 
 def _embedder(spec: str) -> Embedder:

@@ -16,6 +16,7 @@ from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import CatalogChangedError, NotReadyError, ToolSearchError
 from toolsearch.exceptions.places import place_of
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.calibration import calibrate
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
@@ -42,10 +43,18 @@ class LiveCatalog:
 
     name = "default"
 
-    def __init__(self, store: CatalogStore, embedder: Embedder, settings: DiscoverySettings) -> None:
+    def __init__(
+        self,
+        store: CatalogStore,
+        embedder: Embedder,
+        settings: DiscoverySettings,
+        *,
+        reranker: Reranker | None = None,
+    ) -> None:
         """Loads nothing yet; `embedder` is the one that the index in `store` was built with."""
         self.embedder = BatchedEmbedder(embedder)
         self._store = store
+        self._reranker = reranker
         self._settings = settings
         self._stored: StoredIndex | None = None
         self._searcher: ToolSearcher | None = None
@@ -172,7 +181,7 @@ class LiveCatalog:
             if now is not None and now is not over and now.version >= stored.version:
                 return now
             if self._searcher is None:
-                searcher = ToolSearcher(stored.index, self.embedder)
+                searcher = ToolSearcher(stored.index, self.embedder, reranker=self._reranker)
                 self._discoverer = Discoverer(searcher, None, self._settings, APPEND)
                 self._searcher = searcher
             else:

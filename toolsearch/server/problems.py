@@ -30,6 +30,7 @@ from toolsearch.exceptions import (
     NotReadyError,
     PreconditionError,
     RequestRefusedError,
+    RerankerError,
     SearchRequestError,
     SlowRequestError,
     StoreError,
@@ -70,6 +71,7 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     (IndexLockedError, 503, "index-locked", "Index is being written"),
     (ToolIndexError, 503, "index", "Index cannot be used"),
     (EmbeddingError, 503, "embedder", "Embedder failed"),
+    (RerankerError, 503, "reranker", "Reranker failed"),
     (StoreError, 503, "store", "Store cannot be used"),
     (DatabaseUnreachableError, 503, "database", "Database does not answer"),
     (DatabaseError, 503, "store", "Store cannot be used"),
@@ -78,7 +80,7 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
 )
 
 _UNTOLD = "{}. The log of the service says more."
-_NEUTRAL = frozenset({"index", "index-locked", "embedder", "store", "database"})
+_NEUTRAL = frozenset({"index", "index-locked", "embedder", "reranker", "store", "database"})
 """Their messages name paths and addresses of the machine, which are for its operator alone."""
 
 

@@ -16,6 +16,7 @@ from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import DatabaseError
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.rerankers.base import Reranker
 from toolsearch.server.keys import KeyCheck
 from toolsearch.server.linting import CatalogLinter
 from toolsearch.server.live import LiveCatalog
@@ -59,7 +60,13 @@ class Service:
 
     @classmethod
     def open(
-        cls, index: ToolIndex | Path | None, settings: ServerSettings, embedder: Embedder, tools: Tools = ()
+        cls,
+        index: ToolIndex | Path | None,
+        settings: ServerSettings,
+        embedder: Embedder,
+        tools: Tools = (),
+        *,
+        reranker: Reranker | None = None,
     ) -> Service:
         """The service over `index`, with its database opened and nothing loaded yet.
 
@@ -73,7 +80,7 @@ class Service:
             keys = KeyCheck(stores.records, api_key=secret)
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
-            catalog = LiveCatalog(stores.catalog, embedder, discovery)
+            catalog = LiveCatalog(stores.catalog, embedder, discovery, reranker=reranker)
             return cls(
                 settings=settings,
                 catalog=catalog,

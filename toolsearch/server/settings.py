@@ -38,6 +38,7 @@ class ServerSettings(ProxySettings):
     Attributes:
         host, port: Where it listens; port 0 takes a free one.
         embedder: As `load_embedder` takes it; empty for the default one.
+        rerank: As `load_reranker` takes it; empty for none.
         database: The SQLite file of sessions, keys, feedback and usage; None keeps them in memory. Or the
             address of a PostgreSQL database (``postgresql://…``), which holds the catalog, too.
         api_key: A key that may do everything, beside those of the database.
@@ -66,6 +67,7 @@ class ServerSettings(ProxySettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8400, ge=0, le=65535)
     embedder: str = ""
+    rerank: str = ""
     database: Annotated[Path | DatabaseUrl | None, BeforeValidator(_read_database)] = None
     api_key: SecretStr | None = None
     allow_host: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from toolsearch.testing.chat import Answer, BrokenStream, ScriptedChatModel, tool_call
 from toolsearch.testing.embedders import FlakyEmbedder, HashingEmbedder
+from toolsearch.testing.rerankers import WordReranker
 from toolsearch.testing.schemas import assert_schemas_match
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "FlakyEmbedder",
     "HashingEmbedder",
     "ScriptedChatModel",
+    "WordReranker",
     "assert_schemas_match",
     "tool_call",
 ]

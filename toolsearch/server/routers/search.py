@@ -15,7 +15,7 @@ from toolsearch.formats import write_tools
 from toolsearch.index.names import selected_names
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
 from toolsearch.retrieval.query import clean_query, searched_steps
-from toolsearch.retrieval.searcher import ENCODER_FAILED
+from toolsearch.retrieval.searcher import neutral_notice
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Searching
 from toolsearch.server.problems import problem_of
@@ -54,7 +54,7 @@ def _found(asking: Asking, query: SearchQuery) -> SearchAnswer:
     request, notices = asking.visible().narrowed(request)
     result = asking.service.catalog.searcher.search(request)
     asking.service.usage.searched(asking.caller.tenant, result)
-    return _answered(result, query, (*told, *notices, *map(_neutral, result.notices)))
+    return _answered(result, query, (*told, *notices, *map(neutral_notice, result.notices)))
 
 
 def _found_each(asking: Asking, batch: BatchQuery) -> BatchAnswer:
@@ -130,8 +130,3 @@ def _hit(hit: ScoredTool, *, explain: bool) -> Hit:
 def _finite(score: float) -> float:
     """The score as JSON can say it."""
     return round(score, 6) if math.isfinite(score) else 0.0
-
-
-def _neutral(notice: str) -> str:
-    """The notice without what a provider's failure says of the machine."""
-    return f"{ENCODER_FAILED}." if notice.startswith(ENCODER_FAILED) else notice
