@@ -1,10 +1,10 @@
 """What the constants of a search were chosen by: one table each, over the dev queries of the bench sets.
 
-    python -m benchmarks.ablations [--table NAME] [--data DIR] [--encoders DIR]
+    python -m benchmarks.ablations [--table NAME] [--data DIR] [--encoders DIR] [--reranker DIR]
 
 Writes benchmarks/results/tables/NAME.json, which `python -m benchmarks.report` shows. In all but the table of
 names, names take no part. The table of averages needs the trainings, in the folders final, fold1, fold2 and
-fold3 of `--encoders`.
+fold3 of `--encoders`, that of reranking what `benchmarks.train_reranker` wrote.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder, make_embedder
 from benchmarks.encoder_speed import encoder_speed
 from benchmarks.graph import graph
+from benchmarks.int8 import int8
 from benchmarks.languages import languages
 from benchmarks.late import late
 from benchmarks.machine import describe_machine
 from benchmarks.names import names
+from benchmarks.rerank import rerank
 from benchmarks.results import REFERENCE, RESULTS
 from benchmarks.scored import DEPTH, ScoredSet, Scores, score_set
 from benchmarks.static import static
@@ -66,18 +68,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.ablations", description="Measure alternatives."
     )
     parser.add_argument(
-        "--table", action="append", choices=[*TABLES, AVERAGES], help="only this one; may be repeated"
+        "--table", action="append", choices=[*TABLES, *NEEDED], help="only this one; may be repeated"
     )
     parser.add_argument(
         "--data", type=Path, default=DEFAULT_DATA, metavar="DIR", help="folder of the bench sets"
     )
     parser.add_argument("--results", type=Path, default=TABLES_FOLDER, metavar="DIR")
     parser.add_argument("--encoders", type=Path, metavar="DIR", help="trainings, for the table of averages")
+    parser.add_argument("--reranker", type=Path, metavar="DIR", help="a training, for the table of reranking")
     options = parser.parse_args(arguments)
-    tables: dict[str, Table] = {**TABLES, AVERAGES: partial(averages, encoders=options.encoders)}
-    asked = options.table or [name for name in tables if name != AVERAGES or options.encoders]
-    if AVERAGES in asked and not options.encoders:
-        parser.error("The table of averages needs --encoders, the folder of the trainings.")
+    tables: dict[str, Table] = {
+        **TABLES,
+        "averages": partial(averages, encoders=options.encoders),
+        "rerank": partial(rerank, folder=options.reranker),
+    }
+    lacking = {name for name, option in NEEDED.items() if not getattr(options, option)}
+    asked = options.table or [name for name in tables if name not in lacking]
+    for name in lacking.intersection(asked):
+        parser.error(f"The table of {name} needs --{NEEDED[name]}, the folder of what was trained.")
     embedder = make_embedder("bundled")
     try:
         datasets = _datasets(options.data)
@@ -206,15 +214,16 @@ TABLES: Mapping[str, Table] = {
     "vectors": vectors,
     "late": late,
     "static": static,
+    "int8": int8,
 }
 
-AVERAGES = "averages"
-"""A table that needs more than the bench sets."""
+NEEDED: Mapping[str, str] = {"averages": "encoders", "rerank": "reranker"}
+"""Tables that need more than the bench sets, and the option that says where it is."""
 
 
 def _command(name: str) -> str:
-    encoders = " --encoders DIR" if name == AVERAGES else ""
-    return f"python -m benchmarks.ablations --table {name}{encoders}"
+    option = f" --{NEEDED[name]} DIR" if name in NEEDED else ""
+    return f"python -m benchmarks.ablations --table {name}{option}"
 
 
 def _fixed(scores: Scores, k: int) -> int:

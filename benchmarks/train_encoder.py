@@ -98,13 +98,13 @@ def training_sources(data: Path, *, leave_out: Sequence[str] = ()) -> list[PairS
         EvaluationError: a set is not there, or not as it should be.
     """
     unseen = [load_named(name, data) for name in (*NEVER, *(BENCH_PREFIX + name for name in leave_out))]
-    texts = {_text(tool) for dataset in unseen for tool in dataset.catalog.values()}
+    texts = {text_of(tool) for dataset in unseen for tool in dataset.catalog.values()}
 
     asked: list[PairSource] = []
     for name in QUERIED:
         if name not in leave_out:
             source = dataset_source(load_named(BENCH_PREFIX + name, data))
-            rows = {row for row, tool in enumerate(source.tools) if _text(tool) in texts}
+            rows = {row for row, tool in enumerate(source.tools) if text_of(tool) in texts}
             examples = [example for example in source.examples if not rows.intersection(example.positives)]
             asked.append(mine_negatives(source.with_examples(_spread(examples, MOST_QUERIES))))
             print(f"{name}: {len(asked[-1])} examples, {len(rows)} tools kept out", flush=True)
@@ -112,7 +112,7 @@ def training_sources(data: Path, *, leave_out: Sequence[str] = ()) -> list[PairS
     told: list[PairSource] = []
     for name in TOLD:
         tools = read_catalog(data / name / "catalog.jsonl").catalog.values()
-        kept = tuple(tool for tool in tools if _text(tool) not in texts)
+        kept = tuple(tool for tool in tools if text_of(tool) not in texts)
         told.append(mine_negatives(catalog_source(name, kept)))
         print(f"{name}: {len(told[-1])} examples, {len(tools) - len(kept)} tools kept out", flush=True)
     return mix((asked, QUERY_SHARE), (told, 1 - QUERY_SHARE))
@@ -126,7 +126,7 @@ def _show(report: StepReport) -> None:
         )
 
 
-def _text(tool: Tool) -> str:
+def text_of(tool: Tool) -> str:
     """What a tool is told apart by: its description, or its name where that says little."""
     words = re.findall(r"\w+", tool.description.casefold())
     return " ".join(words)[:200] if len(words) > 3 else tool.name

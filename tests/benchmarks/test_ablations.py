@@ -50,9 +50,10 @@ def test_a_request_without_its_tools_scores_as_in_a_catalog_that_lacks_them(
         "q", "drop my parcel", ("desk.drop_parcel",), {"desk.drop_parcel": ("desk.make_parcel",)}
     )
     dataset = make_dataset("office", DATASET.catalog, [served], [("desk.find_parcel", "desk.drop_parcel")])
-    present, without = best_scores(dataset, embedder)
     scored = score_set(dataset, embedder)
-    scores = dict(zip(scored.ids, scored.fused(LEXICAL_WEIGHT, 0.0)[0], strict=True))
+    fused = scored.fused(LEXICAL_WEIGHT, 0.0)
+    present, without = best_scores(dataset, scored, fused)
+    scores = dict(zip(scored.ids, fused[0], strict=True))
     assert present.tolist() == [scores["desk.drop_parcel"]] == [max(scores.values())]
     assert without.tolist() == [max(score for tool_id, score in scores.items() if "parcel" not in tool_id)]
 

@@ -53,7 +53,7 @@ def build_graph(weights: Weights, shape: BertShape, *, int8: bool = True) -> onn
     Inputs ``input_ids``, ``attention_mask`` and ``token_type_ids``, all (batch, sequence) int64; output
     ``last_hidden_state``, (batch, sequence, hidden) float32. Without `int8` all weights are float32.
     """
-    graph = _Graph(weights, shape, int8)
+    graph = GraphBuilder(weights, shape, int8)
     x = graph.embeddings()
     for layer in range(shape.num_hidden_layers):
         x = graph.layer(x, f"encoder.layer.{layer}.")
@@ -66,12 +66,7 @@ def build_graph(weights: Weights, shape: BertShape, *, int8: bool = True) -> onn
     output = helper.make_tensor_value_info(
         "last_hidden_state", TensorProto.FLOAT, [*sizes, shape.hidden_size]
     )
-    made = helper.make_graph(graph.nodes, "encoder", inputs, [output], graph.initializers)
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)])
-    model.ir_version = _IR_VERSION
-    helper.set_model_props(model, {key: str(value) for key, value in asdict(shape).items()})
-    onnx.checker.check_model(model)
-    return model
+    return graph.model("encoder", inputs, [output], asdict(shape))
 
 
 def quantized(matrix: Floats, axis: int) -> tuple[NDArray[np.int8], Floats]:
@@ -86,12 +81,29 @@ def quantized(matrix: Floats, axis: int) -> tuple[NDArray[np.int8], Floats]:
 
 
 @dataclass
-class _Graph:
+class GraphBuilder:
+    """The operators and weights of a graph, put together one by one; each gives the name of its output."""
+
     weights: Weights
     shape: BertShape
     int8: bool
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
+
+    def model(
+        self,
+        name: str,
+        inputs: list[onnx.ValueInfoProto],
+        outputs: list[onnx.ValueInfoProto],
+        facts: Mapping[str, object],
+    ) -> onnx.ModelProto:
+        """The graph as a checked model with `facts` beside it."""
+        made = helper.make_graph(self.nodes, name, inputs, outputs, self.initializers)
+        model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)])
+        model.ir_version = _IR_VERSION
+        helper.set_model_props(model, {key: str(value) for key, value in facts.items()})
+        onnx.checker.check_model(model)
+        return model
 
     def node(self, operator: str, inputs: list[str], output: str = "", **attributes: Any) -> str:
         output = output or f"t{len(self.nodes)}"
@@ -136,6 +148,10 @@ class _Graph:
         shares = self.node("Softmax", [self.node("Add", [scores, "mask"])], axis=-1)
         mixed = self.node("Transpose", [self.node("MatMul", [shares, v])], perm=[0, 2, 1, 3])
         joined = self.node("Reshape", [mixed, self.constant(np.array([0, 0, hidden]))])
+        return self.after_attention(joined, x, prefix)
+
+    def after_attention(self, joined: str, x: str, prefix: str) -> str:
+        """What a layer makes of `x` and of what its heads gave, `joined`."""
         x = self.norm(
             self.node("Add", [self.named_linear(joined, f"{prefix}attention.output.dense."), x]),
             f"{prefix}attention.output.LayerNorm.",
