@@ -67,6 +67,12 @@ def test_a_converter_may_give_anything() -> None:
     assert object_schema(FunctionTool.of(model, result_converter=str)) is None
 
 
+def test_what_a_document_says_of_a_service_is_not_promised() -> None:
+    said = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    listed = Tool(raw_name="x", output_schema=said, meta={"openapi": {"method": "GET", "path": "/x"}})
+    assert object_schema(listed) is None
+
+
 def test_what_is_stated_wins() -> None:
     stated = {"type": "object", "properties": {"m": {"type": "string"}}}
     assert object_schema(FunctionTool.of(model, output_schema=stated)) == stated

@@ -19,7 +19,11 @@ def object_schema(tool: Tool) -> JsonObject | None:
 
     None where results are no objects, as not every version of MCP allows others, or where that is not known:
     a result converter, no annotation, one that pydantic cannot read or that stands for parts of a message.
+    Nor is anything promised for a service: what its document says of answers, `Tool.output_schema`, is for
+    models to read, and clients would refuse each answer that is a little otherwise.
     """
+    if "openapi" in tool.meta:
+        return None
     schema = tool.output_schema
     if schema is None and isinstance(tool, FunctionTool):
         schema = _returned(tool)

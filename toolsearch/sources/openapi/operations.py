@@ -15,11 +15,12 @@ from toolsearch.schema import check_schema
 from toolsearch.schema.keywords import is_text
 from toolsearch.sources.openapi.arguments import Inputs, merge_inputs
 from toolsearch.sources.openapi.document import OpenApiDocument
-from toolsearch.sources.openapi.media import bare, is_json, read_body
+from toolsearch.sources.openapi.media import read_body
 from toolsearch.sources.openapi.model import Operation, Parameter
 from toolsearch.sources.openapi.names import operation_names, source_name
 from toolsearch.sources.openapi.parameters import read_parameters, stated_parameters
 from toolsearch.sources.openapi.requests import path_variables
+from toolsearch.sources.openapi.responses import accepted, output_schema
 from toolsearch.sources.openapi.schemas import SchemaReader
 from toolsearch.sources.openapi.security import read_security
 from toolsearch.sources.openapi.servers import server_url
@@ -147,7 +148,7 @@ def _read(
         parameters=parameters,
         body=body,
         security=security,
-        accept=_accepted(document, name, operation),
+        accept=accepted(document, name, operation),
     )
     mended = [f"input_schema: {message}" for message in (*schemas.mended, *checked.mended)]
     tool = Tool(
@@ -155,6 +156,7 @@ def _read(
         source=source,
         description=_description(operation, place, mended),
         input_schema=inputs.schema,
+        output_schema=output_schema(document, name, operation),
         tags=tuple(
             dict.fromkeys(tag for tag in _list(operation.get("tags")) if is_text(tag) and tag.strip())
         ),
@@ -212,24 +214,6 @@ def _meta(place: _Place, operation: JsonObject) -> JsonObject:
     if operation.get("deprecated") is True:
         told["deprecated"] = True
     return {"openapi": told}
-
-
-def _accepted(document: OpenApiDocument, tool: str, operation: JsonObject) -> tuple[str, ...]:
-    """The media types of answers that are no errors, JSON first."""
-    found: list[Any] = []
-    if document.is_swagger:
-        found += _list(operation.get("produces", document.value.get("produces")))
-    responses = operation.get("responses")
-    for status, response in (responses if isinstance(responses, dict) else {}).items():
-        if str(status).startswith("2") and isinstance(response, dict):
-            content = document.resolved(tool, response, f"response {status}").get("content")
-            found += content if isinstance(content, dict) else ()
-    kinds = [
-        kind
-        for kind in dict.fromkeys(found)
-        if isinstance(kind, str) and kind.isascii() and kind.isprintable()
-    ]
-    return tuple(sorted(kinds, key=lambda kind: not is_json(bare(kind)))) or ("application/json",)
 
 
 def _list(value: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Schemas of a document as JSON Schema that stands by itself, for what a request sends."""
+"""Schemas of a document as JSON Schema that stands by itself, for what a request sends or an answer holds."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ _ANNOTATIONS = frozenset({"default", "deprecated", "description", "nullable", "t
 
 
 class SchemaReader:
-    """Reads the schemas of one request; what they refer to is collected in `definitions`.
+    """Reads the schemas of one request or answer; what they refer to is collected in `definitions`.
 
     References are followed and kept as references to ``$defs``, so that a schema may contain itself.
-    ``allOf`` of plain objects becomes one object. Members that only answers have (``readOnly``) are left out.
+    ``allOf`` of plain objects becomes one object. Members that only answers have (``readOnly``), or of an
+    answer those that only requests have (``writeOnly``), are left out.
     """
 
-    def __init__(self, document: OpenApiDocument, tool: str) -> None:
+    def __init__(self, document: OpenApiDocument, tool: str, *, is_answer: bool = False) -> None:
         self._document = document
         self._tool = tool
+        self._not_here = "writeOnly" if is_answer else "readOnly"
         self._names: dict[str, str] = {}
         self._waiting: deque[str] = deque()
         self._definitions: dict[str, JsonObject] = {}
@@ -81,7 +83,7 @@ class SchemaReader:
         if "example" in schema and "examples" not in schema:
             kept["examples"] = [schema["example"]]
         if isinstance(kept.get("properties"), dict):
-            kept = self._without_read_only(kept)
+            kept = self._without_the_other_way(kept)
         result = dict(kept)
         for steps, part in subschemas(kept):
             put(result, kept, steps, self._read(part, open_refs, depth + 1))
@@ -125,9 +127,9 @@ class SchemaReader:
             name, n = f"{wanted}_{n}", n + 1
         return name
 
-    def _without_read_only(self, schema: JsonObject) -> JsonObject:
+    def _without_the_other_way(self, schema: JsonObject) -> JsonObject:
         properties = {
-            name: part for name, part in schema["properties"].items() if not self._is_read_only(part)
+            name: part for name, part in schema["properties"].items() if not self._is_left_out(part)
         }
         if len(properties) == len(schema["properties"]):
             return schema
@@ -137,10 +139,10 @@ class SchemaReader:
             result["required"] = [name for name in schema["required"] if name not in gone]
         return result
 
-    def _is_read_only(self, schema: Any) -> bool:
+    def _is_left_out(self, schema: Any) -> bool:
         seen: set[Any] = set()
         while isinstance(schema, dict):
-            if schema.get("readOnly") is True:
+            if schema.get(self._not_here) is True:
                 return True
             ref = schema.get("$ref")
             if not isinstance(ref, str) or ref in seen:

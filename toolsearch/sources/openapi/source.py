@@ -186,6 +186,7 @@ class OpenApiSource:
             call,
             name=listed.raw_name,
             input_schema=listed.input_schema,
+            output_schema=listed.output_schema,
             timeout_s=self._timeout_s,
             source=listed.source,
             description=listed.description,
