@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_core import CoreSchema, core_schema
 
 SCHEMES = ("postgresql://", "postgres://")
 
@@ -40,3 +43,11 @@ class DatabaseUrl:
 
     def __repr__(self) -> str:
         return f"DatabaseUrl({str(self)!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """That of an instance, which is written as it is shown."""
+        del source, handler
+        return core_schema.is_instance_schema(
+            cls, serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )

@@ -114,9 +114,11 @@ class PostgresCatalog:
             _copy(connection, index, index.columns.names, version)
             if index.vectors.dim <= MAX_INDEXED_DIM:
                 connection.execute(
+                    # Rows of before are in the table until it is vacuumed, and may be of another length.
                     sql.SQL(
-                        "CREATE INDEX {} ON tools USING hnsw ((vector::halfvec({})) halfvec_ip_ops)"
-                    ).format(sql.Identifier(_INDEX), sql.Literal(index.vectors.dim))
+                        "CREATE INDEX {} ON tools USING hnsw ((vector::halfvec({dim})) halfvec_ip_ops) "
+                        "WHERE vector_dims(vector) = {dim}"
+                    ).format(sql.Identifier(_INDEX), dim=sql.Literal(index.vectors.dim))
                 )
             return True
 
