@@ -107,8 +107,11 @@ def test_where_the_focus_is_can_be_seen(page: Page, url: str, view: str) -> None
     drawn(page, url, view)
     for _ in range(12):
         page.press("Tab")
-        style = page.run(f"getComputedStyle({FOCUS}).outlineStyle + getComputedStyle({FOCUS}).outlineWidth")
-        assert style != "none0px", page.run(f"{FOCUS}.outerHTML.slice(0, 200)")
+        shown = page.run(
+            f"(() => {{ const {{ outlineStyle, outlineWidth }} = getComputedStyle({FOCUS});"
+            " return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1; })()"
+        )
+        assert shown, page.run(f"{FOCUS}.outerHTML.slice(0, 200)")
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
