@@ -112,12 +112,16 @@ class Clients:
         finally:
             self._flights.discard(flight)
 
+    def flights_of(self, server: str) -> list[Flight]:
+        """The calls that a server works on."""
+        return [flight for flight in self._flights if flight.server == server]
+
     async def pass_on(self, server: str, message: types.LoggingMessageNotificationParams) -> None:
         """Gives what a server logs to the client whose call it works on.
 
         Where it works for several it may be of any of them, so none is given it.
         """
-        flights = [flight for flight in self._flights if flight.server == server]
+        flights = self.flights_of(server)
         named = f"{server}/{message.logger}" if message.logger else server
         told = types.LoggingMessageNotification(params=message.model_copy(update={"logger": named}))
         if not flights:

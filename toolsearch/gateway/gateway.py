@@ -23,10 +23,12 @@ from toolsearch.gateway.finding import described, found
 from toolsearch.gateway.fixed_tools import Mode, instructions
 from toolsearch.gateway.live_search import LiveSearch
 from toolsearch.gateway.passing import Passing
+from toolsearch.gateway.questions import asked
 from toolsearch.gateway.server import GatewayServer
 from toolsearch.gateway.sources import GatewaySources
 from toolsearch.messages import ToolResult
 from toolsearch.sources.mcp.admission import revisions
+from toolsearch.sources.mcp.asking import Question, Reply
 from toolsearch.sources.mcp.servers import McpServers
 from toolsearch.tools import JsonObject, Tool
 from toolsearch.trust import TrustGuard
@@ -90,12 +92,14 @@ class Gateway:
             saved=None if home is None else home / "tools",
             log_folder=None if home is None else home / "logs",
             admit=guard,
+            on_question=self._asked,
         )
         self._search = LiveSearch(embedder or _bundled, None if home is None else home / "index")
         self._clients = Clients()
         self._passing = Passing(self._servers.servers, home, self._clients.tell)
         self._opening: asyncio.Task[None] | None = None
         self._telling: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._undo: list[Callable[[], None]] = []
         self._last = Catalog()
         self._joined: tuple[Catalog | None, tuple[Tool, ...], Catalog] = None, (), self._last
@@ -124,7 +128,7 @@ class Gateway:
             # A trust file that cannot be used is told before anything is served.
             await asyncio.to_thread(self._guard.file.load)
             self._fixed = await asyncio.to_thread(self._admitted, self._guard)
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
 
         def changed(catalog: Catalog) -> None:
             del catalog
@@ -237,6 +241,16 @@ class Gateway:
                 self._run(self._clients.pass_on(server, params))
             case _:
                 pass
+
+    async def _asked(self, server: str, question: Question) -> Reply:
+        """What the client that calls a server replies to it; awaited in the loop of the servers."""
+        if self._loop is None:
+            raise RuntimeError("The gateway is not open: async with Gateway(...).")
+
+        async def ask() -> Reply:
+            return await asked(server, question, self._clients.flights_of(server))
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ask(), self._loop))
 
     def _run(self, work: Any) -> None:
         task = asyncio.create_task(work)

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 import anyio
@@ -26,6 +25,7 @@ from toolsearch.exceptions import (
     McpLostError,
 )
 from toolsearch.sources.mcp.asked import CURRENT, Asked
+from toolsearch.sources.mcp.asking import OnQuestion, question_callbacks
 from toolsearch.sources.mcp.child_log import ChildLog
 from toolsearch.sources.mcp.config import McpServerConfig, Transport
 from toolsearch.sources.mcp.faults import (
@@ -37,6 +37,7 @@ from toolsearch.sources.mcp.faults import (
     told,
     unreadable,
 )
+from toolsearch.sources.mcp.patience import Patience
 from toolsearch.sources.mcp.tolerant import TolerantDispatcher
 from toolsearch.sources.mcp.transports import streams
 
@@ -65,6 +66,7 @@ class Connection:
         log: ChildLog,
         auth: httpx2.Auth | None = None,
         on_notification: OnNotification | None = None,
+        on_question: OnQuestion | None = None,
     ) -> None:
         """Connects to nothing yet; `config` has the values of its variables in it."""
         self.server = config.name
@@ -73,6 +75,8 @@ class Connection:
         self._log = log
         self._auth = auth
         self._on_notification = on_notification
+        self._on_question = on_question
+        self._patience = Patience()
         self._scope = anyio.CancelScope()
         self._session: ClientSession | None = None
         self._is_lost = False
@@ -185,12 +189,10 @@ class Connection:
         asked = Asked()
         token = CURRENT.set(asked)
         try:
-            async with asyncio.timeout_at(min(loop.time() + timeout_s, last)) as limit:
+            async with self._patience.wait(timeout_s, last) as renew:
 
                 async def alive(progress: float, total: float | None, message: str | None) -> None:
-                    # Progress that is told after the answer renews nothing.
-                    with suppress(RuntimeError):
-                        limit.reschedule(min(loop.time() + timeout_s, last))
+                    renew()
                     if on_progress is not None:
                         await on_progress(progress, total, message)
 
@@ -262,6 +264,7 @@ class Connection:
                 dispatcher=dispatcher,
                 message_handler=self._notified,
                 client_info=types.Implementation(name="toolsearch", version=__version__),
+                **question_callbacks(self._config, self._on_question, self._patience.paused),
             ) as session:
                 await self._greet(session, transport)
                 self._session = session

@@ -18,6 +18,7 @@ from toolsearch.sources.mcp.refresher import Refresher
 if TYPE_CHECKING:
     import mcp_types as types
 
+    from toolsearch.sources.mcp.asking import OnQuestion
     from toolsearch.sources.mcp.connection import Connection
 
 T = TypeVar("T")
@@ -47,6 +48,7 @@ class ServerLife:
         auth: Any,
         on_listed: Callable[[list[Any]], Awaitable[Listing]],
         on_notification: Callable[[types.ServerNotification], None],
+        on_question: OnQuestion | None = None,
     ) -> None:
         """Starts nothing.
 
@@ -57,6 +59,7 @@ class ServerLife:
             auth: An `httpx2.Auth`, or None.
             on_listed: Is given what the server lists, and gives back what that means.
             on_notification: Is told of what the server sends without being asked.
+            on_question: Replies to what its settings let it ask; None for nobody.
         """
         self.config = config
         self.listing: Listing | None = None
@@ -66,6 +69,7 @@ class ServerLife:
         self._auth = auth
         self._on_listed = on_listed
         self._on_notification = on_notification
+        self._on_question = on_question
         self._backoff = Backoff()
         self._refresher = Refresher(self._list)
         self._connection: Connection | None = None
@@ -188,7 +192,11 @@ class ServerLife:
             config = self.config.expanded(self._environment)
             self._child_log.hide(_secrets(self.config, config))
             connection = Connection(
-                config, log=self._child_log, auth=self._auth, on_notification=self._notified
+                config,
+                log=self._child_log,
+                auth=self._auth,
+                on_notification=self._notified,
+                on_question=self._on_question,
             )
             self._connection = connection
             await connection.open()

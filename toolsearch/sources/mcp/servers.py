@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import httpx2
     import mcp_types as types
 
+    from toolsearch.sources.mcp.asking import OnQuestion
+
 _log = logging.getLogger(__name__)
 
 
@@ -63,6 +65,7 @@ class McpServers:
         admit: Admit | None = None,
         auth: Mapping[str, httpx2.Auth] | None = None,
         environment: Mapping[str, str] | None = None,
+        on_question: OnQuestion | None = None,
     ) -> None:
         """Connects to nothing yet.
 
@@ -75,6 +78,8 @@ class McpServers:
                 is `Revised`, as a guard is, is asked anew when its decisions change.
             auth: What adds credentials to the requests of a server, such as the OAuth providers of the SDK.
             environment: Where values of ``${VAR}`` come from; that of the process by default.
+            on_question: Replies to servers whose settings let them ask for something; it is awaited in the
+                loop of the servers. Without it they are told that nobody can be asked.
 
         Raises:
             McpConfigError: two servers have one name or prefix, or `auth` is for a server that is not there.
@@ -116,6 +121,7 @@ class McpServers:
                 auth=(auth or {}).get(name),
                 on_listed=_bound(self._listed, name),
                 on_notification=_told_of(self, name),
+                on_question=on_question,
             )
             servers[name] = McpServer(self._lives[name], self._host, log)
         self.servers: Mapping[str, McpServer] = MappingProxyType(servers)

@@ -14,6 +14,9 @@ from toolsearch.naming import is_prefix
 Protocol: TypeAlias = Literal["auto", "handshake", "discover"]
 """How a connection begins: ``initialize``, ``server/discover``, or the second where the first is refused."""
 
+Question: TypeAlias = Literal["elicitation", "sampling"]
+"""What a server may ask of a client."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class McpSettings:
@@ -35,6 +38,8 @@ class McpSettings:
         annotations: What a tool must be annotated with, such as ``{"readOnlyHint": true}``.
         context: What of a `ToolContext` goes to the server: ``session_id``, ``call_id``, ``tenant``, or
             ``state.KEY``. Nothing by default.
+        asks: What the server may ask of the client that calls it through a gateway: ``elicitation`` (words
+            of a user), ``sampling`` (words of a model). Nothing by default.
         inherit_env: Names of variables that a child process gets beside the few that it needs to run.
         max_result_chars: Text of a result that the model is given.
         max_message_bytes: The largest message that is read at all.
@@ -58,6 +63,7 @@ class McpSettings:
     descriptions: tuple[str, ...] | None = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
     context: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
     inherit_env: tuple[str, ...] = ()
     max_result_chars: int = 50_000
     max_message_bytes: int = 64 * 1024 * 1024
@@ -77,6 +83,8 @@ class McpSettings:
                 f"prefix is {shown(self.prefix)}. Give letters, digits, - and single _ between them, or an "
                 "empty text for none."
             )
+        for what in self.asks:
+            check_choice("asks", what, Question)
         for part in self.context:
             if part not in _CONTEXT_PARTS and not part.startswith("state."):
                 raise ValueError(
@@ -99,7 +107,7 @@ class McpSettings:
             raise TypeError(f"toolsearch is {shown(data)}. Give an object of settings.")
         check_known("setting", data, [each.name for each in fields(cls)])
         read = dict(data)
-        for name in ("allow", "deny", "descriptions", "context", "inherit_env"):
+        for name in ("allow", "deny", "descriptions", "context", "asks", "inherit_env"):
             if name in read and not (name in {"allow", "descriptions"} and read[name] is None):
                 read[name] = _texts(name, read[name])
         for name in ("tool_timeouts_s", "annotations", "oauth"):

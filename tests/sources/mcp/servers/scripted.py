@@ -128,7 +128,15 @@ def meta(arguments: Any, request: Any) -> Any:
     return text(request["params"].get("_meta", {}))
 
 
+def ask(arguments: Any, request: Any) -> Any:
+    """Asks the client for something, and answers with its reply."""
+    STATE["asking"] = request["id"]
+    send({"id": "question", **arguments})
+
+
 DEEDS: dict[str, Deed] = {
+    "ask": ask,
+    "able": lambda arguments, request: text(STATE["able"]),
     "die": die,
     "charge": charge,
     "hang": hang,
@@ -171,6 +179,7 @@ def answer(request: Any) -> None:
         send({"id": request["id"], "error": {"code": -32000, "message": "not today"}})
         return
     if method == "initialize":
+        STATE["able"] = request["params"]["capabilities"]
         result = {
             "protocolVersion": request["params"]["protocolVersion"],
             "capabilities": {
@@ -225,6 +234,8 @@ def main() -> None:
             CANCELLED.append(message["params"]["requestId"])
         elif "id" in message and "method" in message:
             answer(message)
+        elif message.get("id") == "question":
+            send({"id": STATE.pop("asking"), "result": text(message.get("result", message.get("error")))})
     while SCRIPT.get("deaf"):
         time.sleep(1000)
 
