@@ -20,6 +20,7 @@ memory    100,000 requests of all kinds, or as many as fit into `MEMORY_S` secon
           tenth of them, and after all.
 start     From starting the process to ready, against a process that imports the package and loads the index.
 sizes     Memory, latency and throughput at several catalog sizes, for docs/operations.md.
+proxy     What the model proxy adds over what a plain pass-through adds; see benchmarks/service_proxy.py.
 
 About 25 minutes. Writes benchmarks/results/service.json after each part; parts that are not asked for stay as
 they were measured before.
@@ -41,6 +42,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.results import RESULTS
 from benchmarks.scale_catalog import read_queries
 from benchmarks.service_process import Serving, loaded, step
+from benchmarks.service_proxy import proxied
 from toolsearch.evaluation.report import measured_versions
 from toolsearch.tools import JsonObject
 
@@ -268,8 +270,13 @@ def sizes(measured: Measured) -> JsonObject:
     return {"callers": CALLERS, "rows": rows}
 
 
+def proxy(measured: Measured) -> JsonObject:
+    """What the model proxy adds to a request without a search, over what a plain pass-through adds."""
+    return proxied(measured.index())
+
+
 PARTS: dict[str, Callable[[Measured], JsonObject]] = {
-    part.__name__: part for part in (latency, overload, batch, memory, start, sizes)
+    part.__name__: part for part in (latency, overload, batch, memory, start, sizes, proxy)
 }
 
 

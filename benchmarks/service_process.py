@@ -38,7 +38,7 @@ class Serving:
         self._index = index.resolve()
         self._options = options
         self._environment = environment
-        self.port = _free_port()
+        self.port = free_port()
         self.ready_s = 0.0
 
     def __enter__(self) -> Self:
@@ -114,7 +114,7 @@ def _ran(command: Sequence[str], given: str) -> JsonObject:
     return told
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind((HOST, 0))
         return int(free.getsockname()[1])

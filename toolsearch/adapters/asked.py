@@ -11,7 +11,8 @@ from toolsearch.adapters.api import Arguments
 from toolsearch.adapters.caller import caller_of
 from toolsearch.adapters.overlay import Overlay
 from toolsearch.adapters.routes import Route, namespaces, route_of, solid, tokens_of, tools_within
-from toolsearch.adapters.turn import Searching, Turn
+from toolsearch.adapters.searching import Searching
+from toolsearch.adapters.turn import Turn
 from toolsearch.exceptions import UnsearchedToolsError
 
 _OF_THE_BYTES = frozenset({"content-encoding", "content-length", "transfer-encoding"})

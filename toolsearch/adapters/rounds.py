@@ -10,7 +10,8 @@ from typing import Any
 
 from toolsearch.adapters.asked import Asked, is_raw, opened, raw_stream
 from toolsearch.adapters.overlay import Overlay
-from toolsearch.adapters.turn import Searching, Turn
+from toolsearch.adapters.searching import Searching
+from toolsearch.adapters.turn import Turn
 
 
 def answered(searching: Searching, asked: Asked) -> Any:

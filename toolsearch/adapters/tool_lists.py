@@ -70,10 +70,13 @@ class ToolList:
         records: Their definitions by name, as the caller gave them.
         fixed: Definitions that are sent in every round: what the provider runs, and what cannot be searched.
         fixed_names: The names among these.
+        passed_names: The names of those that the caller gave, these excepted.
         cache_marks: What the caller says of the caching of tools.
         has_own_search: The caller has the provider search among them.
         prepare: Builds the index, if there is none yet.
         costs: Tokens by name, as far as they have been counted.
+        was_opened: Whether all is there that a request with these tools needs.
+        was_whole: Whether it is sent as it is, for conversations without a session.
     """
 
     key: bytes
@@ -81,10 +84,13 @@ class ToolList:
     records: dict[str, JsonObject]
     fixed: tuple[JsonObject, ...]
     fixed_names: frozenset[str]
+    passed_names: frozenset[str]
     cache_marks: tuple[Any, ...]
     has_own_search: bool
     prepare: Callable[[], object]
     costs: dict[str, int] = field(default_factory=dict)
+    was_opened: threading.Event = field(default_factory=threading.Event)
+    was_whole: threading.Event = field(default_factory=threading.Event)
 
     def cost(self, tool: Tool) -> int:
         """Tokens of the definition of one of its tools, or of the search tool."""
@@ -148,6 +154,12 @@ class ToolLists:
         """Whether there are tools beside those that requests bring."""
         return self._catalog is not None
 
+    def has_opened(self, key: bytes) -> bool:
+        """Whether a list is kept under `key`, and nothing of it has to be built any more."""
+        with self._lock:
+            known = self._kept.get(key)
+            return known is not None and known.was_opened.is_set()
+
     def of(self, api: WireApi, tools: Sequence[Any], *, key: bytes | None = None) -> ToolList:
         """The list of a request; the same object for the same tools in the same order.
 
@@ -208,6 +220,7 @@ class ToolLists:
             records=_Records(passed, catalog, api),
             fixed=tuple(fixed),
             fixed_names=frozenset(_names_in(fixed)),
+            passed_names=frozenset(passed),
             cache_marks=tuple(record["cache_control"] for record in records if "cache_control" in record),
             has_own_search=any(str(record.get("type")).startswith("tool_search") for record in fixed),
             prepare=getattr(searcher, "prepare", lambda: None),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolsearch.adapters.api import Arguments, Chunks, WireApi
-from toolsearch.adapters.native import declared, lacks_search, native_result, referenced
-from toolsearch.adapters.recall import Hidden, Recall, digest
+from toolsearch.adapters.native import declared, native_result, referenced
+from toolsearch.adapters.recall import Hidden, digest
 from toolsearch.adapters.restored import restored
-from toolsearch.adapters.tool_lists import ToolList, ToolLists
+from toolsearch.adapters.tool_lists import ToolList
 from toolsearch.adapters.usage import summed
 from toolsearch.adapters.wire import (
     WireForm,
@@ -21,64 +21,15 @@ from toolsearch.adapters.wire import (
 )
 from toolsearch.advisors.calls import PlannedCall, plan_calls
 from toolsearch.delivery.append import APPEND
-from toolsearch.delivery.base import SEARCH_TOOL, Delivery
+from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.exceptions import LimitExceededError
-from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage
-from toolsearch.session.base import Session, SessionStore
+from toolsearch.messages import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult
+from toolsearch.session.base import Session
 from toolsearch.tools import JsonObject, Tool
 
-
-@dataclass(frozen=True)
-class Searching:
-    """What all calls of a wrapped client share."""
-
-    lists: ToolLists
-    store: SessionStore
-    recall: Recall
-    max_rounds: int
-    delivery: Delivery = APPEND
-
-    def open(
-        self,
-        api: WireApi,
-        request: Arguments,
-        caller: tuple[str, str],
-        *,
-        list_key: bytes | None = None,
-        owner: bytes = b"",
-    ) -> Turn | None:
-        """The turn of a request, or None for one that goes out as it is: too few tools to be searched.
-
-        It may build an index, so it takes a thread of its own where others wait.
-
-        Args:
-            list_key: As `key` of `ToolLists.of`.
-            owner: Tells apart callers who are to know nothing of each other's conversations.
-
-        Raises:
-            ValueError: the request cannot be answered with tool search, or its session id is no text.
-            ReservedNameError, UnknownToolError, ToolLimitError, EmbeddingError: as `wrap` says.
-        """
-        if not all(isinstance(part, str) for part in caller):
-            raise ValueError(f"Session id and tenant must be texts, not {caller!r}.")
-        if not request["tools"] and not self.lists.has_catalog:
-            return None
-        tool_list = self.lists.of(api, request["tools"], key=list_key)
-        if tool_list.has_own_search:
-            tool_list.log()
-            return None
-        turn = Turn(self, api, request, tool_list, caller, owner=owner)
-        if turn.discovery.whole and not self.lists.has_catalog:
-            tool_list.log()
-            return None
-        reason = api.refuses(request)
-        if turn.is_native:
-            reason = reason or lacks_search(api.form, request.get("model"))
-        if reason:
-            raise ValueError(f"Tool search cannot answer this request. {reason}")
-        tool_list.prepare()
-        return turn
+if TYPE_CHECKING:
+    from toolsearch.adapters.searching import Searching
 
 
 class Turn:
@@ -93,6 +44,7 @@ class Turn:
         caller: tuple[str, str],
         *,
         owner: bytes = b"",
+        runs: Mapping[str, Tool] | None = None,
     ) -> None:
         self._searching = searching
         self._api = api
@@ -102,9 +54,12 @@ class Turn:
         whose = (caller, owner.hex()) if owner else caller
         self._seed = digest(api.form, tool_list.key.hex(), whose, api.scope(request), self._state)
         self._rounds: list[list[JsonObject]] = []
-        self._searches: list[Message] = []
+        self._searches: list[ToolMessage] = []
         self._usages: list[Any] = []
         self._sent: list[tuple[Tool, ...]] = []
+        self._runs = (
+            {} if runs is None else {n: t for n, t in runs.items() if n not in tool_list.passed_names}
+        )
         self._caller = caller
         self._whose = whose
         at_provider = searching.recall.find(self._state_key(self._state)) if self._state else None
@@ -137,8 +92,8 @@ class Turn:
         return len(self._rounds)
 
     def is_ours(self, name: str) -> bool:
-        """Whether a call of this name is answered here: a search, or a tool that was not offered."""
-        return name not in self._offered
+        """Whether a call of this name is answered here: a search, what is run here or was not offered."""
+        return name not in self._offered or name in self._runs
 
     def searches_in(self, answer: JsonObject) -> bool:
         """Whether an answer has a call that is answered here."""
@@ -146,8 +101,19 @@ class Turn:
 
     @property
     def n_searches(self) -> int:
-        """How many calls were answered here."""
-        return len(self._searches)
+        """How many searches there were."""
+        return sum(message.name == SEARCH_TOOL for message in self._searches)
+
+    def to_run(self, answer: JsonObject) -> dict[int, PlannedCall]:
+        """The calls of an answer that are to run, by their place among those that are answered here."""
+        if not self._runs:
+            return {}
+        planned = enumerate(self._planned([read_call(record) for record in self._api.calls(answer)]))
+        return {
+            place: replace(each, tool=self._runs[each.call.name])
+            for place, each in planned
+            if each.refusal is None and each.call.name in self._runs
+        }
 
     def tokens(self) -> tuple[int, int]:
         """What the definitions of all rounds cost, and what they would have cost without a search.
@@ -157,8 +123,11 @@ class Turn:
         sent = sum(self._list.cost(tool) for tools in self._sent for tool in tools)
         return sent, len(self._sent) * self._list.discoverer.view().tokens
 
-    def take(self, answer: JsonObject) -> bool:
+    def take(self, answer: JsonObject, ran: Mapping[int, ToolResult] | None = None) -> bool:
         """Whether an answer ends the turn. Its searches are run, and otherwise another round is due.
+
+        Args:
+            ran: The results of `to_run`.
 
         Raises:
             LimitExceededError: more rounds than `max_rounds`.
@@ -168,7 +137,11 @@ class Turn:
         planned = self._planned(calls)
         ours = [each.call for each in planned]
         asked = [record for record, call in zip(records, calls, strict=True) if self.is_ours(call.name)]
-        answered = list(map(self._result, asked, planned))
+        ran = ran or {}
+        answered = [
+            self._result(record, each, ran.get(place))
+            for place, (record, each) in enumerate(zip(asked, planned, strict=True))
+        ]
         # What results have no place for comes after all of them.
         results = [*(result for result, *_ in answered), *chain.from_iterable(rest for _, *rest in answered)]
         if ours and len(ours) == len(calls):
@@ -184,13 +157,13 @@ class Turn:
         self._keep(answer, beside, results)
         return True
 
-    def finished(self, response: Any) -> Any:
+    def finished(self, response: Any, ran: Mapping[int, ToolResult] | None = None) -> Any:
         """The client's answer to the caller, or None where another round is due."""
         if not hasattr(response, "to_dict"):
             return response  # the client made no model of what the server said
         self._usages.append(getattr(response, "usage", None))
         answer: JsonObject = response.to_dict(warnings=False)
-        if not self.take(answer):
+        if not self.take(answer, ran):
             return None
         if self.searches_in(answer):
             response = self._api.without(response, self.is_ours)
@@ -245,10 +218,10 @@ class Turn:
         offered = APPEND.runnable(self.discovery.offer())
         return plan_calls(AssistantMessage(content=ours), offered, history=[taken]).calls
 
-    def _result(self, asked: JsonObject, planned: PlannedCall) -> list[JsonObject]:
+    def _result(self, asked: JsonObject, planned: PlannedCall, ran: ToolResult | None) -> list[JsonObject]:
         """The result of a call of ours in the provider's form, and what is to be said after it."""
         call = planned.call
-        result = planned.refusal or self.discovery.search(planned.arguments)
+        result = planned.refusal or ran or self.discovery.search(planned.arguments)
         self._searches.append(
             ToolMessage(
                 call_id=call.id,

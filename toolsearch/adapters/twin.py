@@ -15,7 +15,7 @@ from typing import Any
 from toolsearch.adapters.asked import Asked
 from toolsearch.adapters.caller import SESSION, TENANT
 from toolsearch.adapters.rounds import answered, answered_async
-from toolsearch.adapters.turn import Searching
+from toolsearch.adapters.searching import Searching
 from toolsearch.exceptions import UnsearchedToolsError
 
 _SEARCHING = "_toolsearch"

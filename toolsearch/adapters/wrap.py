@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar, Unpack, cast
 
 from toolsearch.adapters.recall import Recall
+from toolsearch.adapters.searching import Searching
 from toolsearch.adapters.tool_lists import ToolLists
-from toolsearch.adapters.turn import Searching
 from toolsearch.adapters.twin import is_twin, twin_of
 from toolsearch.catalog import Catalog
 from toolsearch.checks import check_choice

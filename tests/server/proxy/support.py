@@ -53,6 +53,7 @@ def proxied(
     then: Step | None = None,
     tools: tuple[Tool, ...] = OFFICE,
     embedder: Embedder | None = None,
+    callable_tools: tuple[Tool, ...] = (),
     **settings: Any,
 ) -> Iterator[Proxied]:
     """A provider with a script, and the service in front of it; every list of tools is searched."""
@@ -64,7 +65,7 @@ def proxied(
             "tool_limit": 1,
             **settings,
         }
-        with service(tools, embedder=embedder, **chosen) as running:
+        with service(tools, embedder=embedder, callable_tools=callable_tools, **chosen) as running:
             yield Proxied(provider, running)
 
 

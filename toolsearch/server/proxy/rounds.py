@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 import httpx
 
 from toolsearch.adapters.turn import Turn
+from toolsearch.advisors.calls import PlannedCall
 from toolsearch.exceptions import LimitExceededError, UpstreamError
+from toolsearch.messages import ToolResult
 from toolsearch.server.proxy.events import EventReader, error_event, is_done
 from toolsearch.server.proxy.said import Said, json_text
 from toolsearch.server.proxy.sending import Sending, broken
@@ -20,6 +22,12 @@ from toolsearch.tools import JsonObject
 
 Ask: TypeAlias = Callable[[bytes, int], Awaitable[httpx.Response]]
 """Sends a body in the round of that number, from 0."""
+
+Run: TypeAlias = Callable[[Sequence[PlannedCall]], Awaitable[Sequence[ToolResult]]]
+"""Runs calls of tools of the service; a result for each, in order."""
+
+
+Ran: TypeAlias = Mapping[int, ToolResult]
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,7 @@ class Rounds:
     ask: Ask
     work: Work
     sending: Sending
+    run: Run
 
     async def answer(self, body: bytes, *, streamed: bool) -> None:
         """Ask with `body`, search as often as the model wants to, and send what it says in the end.
@@ -65,7 +74,7 @@ class Rounds:
             return None
         said = Said(record, raw=raw)
         if self.turn.searches_in(record):
-            finished, again = await self.work.run(self._finished, said)
+            finished, again = await self.work.run(self._finished, said, await self._ran(record))
         else:
             finished, again = self._finished(said)
         if again is None:
@@ -88,7 +97,7 @@ class Rounds:
             raise broken(exc) from exc
         answer = chunks.answer()
         if self.turn.searches_in(answer):
-            again = await self.work.run(self._taken, answer)
+            again = await self.work.run(self._taken, answer, await self._ran(answer))
         else:
             again = self._taken(answer)
         if again is None:
@@ -97,12 +106,18 @@ class Rounds:
             chunks.start()
         return again
 
-    def _finished(self, said: Said) -> tuple[Any, bytes | None]:
-        finished = _limited(self.turn.finished, said)
+    async def _ran(self, answer: JsonObject) -> Ran:
+        """The results of what is to run for an answer."""
+        calls = self.turn.to_run(answer)
+        results = await self.run(tuple(calls.values())) if calls else ()
+        return dict(zip(calls, results, strict=True))
+
+    def _finished(self, said: Said, ran: Ran | None = None) -> tuple[Any, bytes | None]:
+        finished = _limited(self.turn.finished, said, ran)
         return finished, None if finished is not None else self._next()
 
-    def _taken(self, answer: JsonObject) -> bytes | None:
-        return None if _limited(self.turn.take, answer) else self._next()
+    def _taken(self, answer: JsonObject, ran: Ran | None = None) -> bytes | None:
+        return None if _limited(self.turn.take, answer, ran) else self._next()
 
     def _next(self) -> bytes:
         return json_text(self.turn.request())
@@ -128,9 +143,9 @@ async def _batches(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[Said | by
     yield reader.rest()
 
 
-def _limited(step: Callable[[Any], Any], argument: Any) -> Any:
+def _limited(step: Callable[[Any, Ran | None], Any], argument: Any, ran: Ran | None) -> Any:
     try:
-        return step(argument)
+        return step(argument, ran)
     except LimitExceededError as exc:
         raise UpstreamError(str(exc), is_final=True) from None
 

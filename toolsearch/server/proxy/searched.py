@@ -12,13 +12,18 @@ import httpx
 
 from toolsearch.adapters.routes import Route
 from toolsearch.adapters.turn import Turn
+from toolsearch.advisors.calls import PlannedCall
+from toolsearch.advisors.manager import ToolCallingManager
+from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import (
     RequestRefusedError,
     ReservedNameError,
     ToolLimitError,
     UpstreamError,
 )
+from toolsearch.messages import ToolResult
 from toolsearch.server.keys import Caller
+from toolsearch.server.proxy.body import Body
 from toolsearch.server.proxy.events import error_event
 from toolsearch.server.proxy.headers import RawHeaders
 from toolsearch.server.proxy.providers import Provider
@@ -29,12 +34,15 @@ from toolsearch.server.proxy.tenants import Tenant, Tenants
 from toolsearch.server.proxy.upstream import Upstream
 from toolsearch.server.proxy.wishes import ModelRules, Wishes
 from toolsearch.server.service import Service
+from toolsearch.tools import ToolContext
 
 if TYPE_CHECKING:
     from starlette.types import Send
 
 _TOOLS = b'"tools"'
 _IDEMPOTENCY = b"idempotency-key"
+_SMALL = 1 << 18
+"""Bytes of a body that may be read between two others."""
 
 _log = logging.getLogger(__name__)
 
@@ -90,9 +98,9 @@ class Searched:
         Raises:
             ToolSearchError: there is no answer; nothing has been sent, or a part that breaks off.
         """
-        prepared = Prepared(asked.raw)
-        if self._may_change(asked):
-            prepared = await self._service.work.run(self._prepared, asked)
+        if asked.wishes.calls:
+            asked.caller.require(KeyScope.CALL)
+        prepared = await self._prepared(asked)
         sending = Sending(send, skipped=prepared.skipped)
         turn = prepared.turn
         if turn is None or asked.route.counts:
@@ -102,7 +110,8 @@ class Searched:
             finally:
                 await response.aclose()
             return
-        rounds = Rounds(turn, partial(self._ask, asked, searched=True), self._service.work, sending)
+        ask, run = partial(self._ask, asked, searched=True), partial(self._run, asked)
+        rounds = Rounds(turn, ask, self._service.work, sending, run)
         try:
             await rounds.answer(prepared.body, streamed=prepared.streamed)
         except UpstreamError as exc:
@@ -121,11 +130,28 @@ class Searched:
         wants_catalog = self._service.settings.proxy_catalog if catalog is None else catalog
         return wants_catalog or bool(self._models) or _TOOLS in asked.raw
 
-    def _prepared(self, asked: Asked) -> Prepared:
+    async def _prepared(self, asked: Asked) -> Prepared:
+        if not self._may_change(asked):
+            return Prepared(asked.raw)
         tenant = self._tenants.of(asked.caller)
-        body = tenant.bodies.read(asked.raw)
+        # An index that has to be built takes as long as it takes.
+        run = self._service.work.run_long
+        body = tenant.bodies.read(asked.raw) if len(asked.raw) < _SMALL else None
+        body = body or await run(tenant.bodies.read, asked.raw)
         if body is None:
             return Prepared(asked.raw)
+        if len(asked.raw) < _SMALL and self._is_quick(asked, tenant, body):
+            return self._opened(asked, tenant, body)
+        return await run(self._opened, asked, tenant, body)
+
+    def _is_quick(self, asked: Asked, tenant: Tenant, body: Body) -> bool:
+        """Whether nothing has to be built or read from a store, so that no thread is worth its while."""
+        wishes = asked.wishes
+        if wishes.session_id or wishes.catalog or not body.tools_key:
+            return False
+        return tenant.own(wishes.pins).lists.has_opened(_list_key(asked, body))
+
+    def _opened(self, asked: Asked, tenant: Tenant, body: Body) -> Prepared:
         request, raw = body.request, asked.raw
         model = request.get("model")
         if self._models and isinstance(model, str) and (name := self._models.of(model)) != model:
@@ -139,7 +165,8 @@ class Searched:
         if not (tools or over_catalog):
             return Prepared(raw)
         try:
-            turn = self._turn(asked, tenant, {**request, "tools": tools or []}, body.tools_key, over_catalog)
+            listed = {**request, "tools": tools or []}
+            turn = self._turn(asked, tenant, listed, _list_key(asked, body), over_catalog)
         except (ReservedNameError, ToolLimitError, ValueError, TypeError) as exc:
             if over_catalog:
                 raise RequestRefusedError(str(exc)) from exc
@@ -150,20 +177,30 @@ class Searched:
         return Prepared(json_text(turn.request()), turn, streamed=bool(request.get("stream")))
 
     def _turn(
-        self, asked: Asked, tenant: Tenant, request: dict[str, Any], tools_key: bytes, over_catalog: bool
+        self, asked: Asked, tenant: Tenant, request: dict[str, Any], list_key: bytes, over_catalog: bool
     ) -> Turn | None:
         pins = asked.wishes.pins
         searching = tenant.own(pins)
         if over_catalog:
             searching = tenant.catalog(self._service.catalog, asked.caller.rule, pins)
-        api = asked.route.api
         return searching.open(
-            api,
+            asked.route.api,
             request,
             (asked.wishes.session_id, asked.caller.tenant),
-            list_key=api.form.encode() + tools_key if tools_key else None,
+            list_key=list_key or None,
             owner=asked.owner,
+            runs=self._service.callable_tools if over_catalog and asked.wishes.calls else None,
         )
+
+    async def _run(self, asked: Asked, calls: Sequence[PlannedCall]) -> Sequence[ToolResult]:
+        """What tools of the service give; whatever goes wrong is a result too."""
+        context = ToolContext(session_id=asked.wishes.session_id, tenant=asked.caller.tenant)
+        manager = ToolCallingManager(call_timeout_s=self._service.settings.call_timeout_s)
+        outcomes = await manager.execute(calls, context)
+        for _ in calls:
+            self._service.usage.called(asked.caller.tenant)
+        results = (outcome.result for outcome in outcomes)
+        return [ToolResult(told.content, is_error=told.is_error) for told in results]
 
     async def _ask(self, asked: Asked, body: bytes, number: int, *, searched: bool = False) -> httpx.Response:
         headers = [(name, value) for name, value in asked.headers if name != b"content-length"]
@@ -178,6 +215,11 @@ class Searched:
         self._service.usage.offered(
             asked.caller.tenant, searches=n_searches, sent_tokens=sent, spared_tokens=max(whole - sent, 0)
         )
+
+
+def _list_key(asked: Asked, body: Body) -> bytes:
+    """Stands for the tools of a request in their form; empty for none."""
+    return asked.route.api.form.encode() + body.tools_key if body.tools_key else b""
 
 
 def _of_round(headers: Sequence[tuple[bytes, bytes]], number: int) -> Any:

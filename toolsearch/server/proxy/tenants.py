@@ -9,8 +9,8 @@ from functools import partial
 from typing import TypeAlias
 
 from toolsearch.adapters.recall import Recall
+from toolsearch.adapters.searching import Searching
 from toolsearch.adapters.tool_lists import ToolLists
-from toolsearch.adapters.turn import Searching
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.index.tool_index import ToolIndex

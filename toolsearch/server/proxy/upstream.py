@@ -106,16 +106,15 @@ class Upstream:
         self, provider: Provider, method: str, target: bytes, headers: RawHeaders, content: Content
     ) -> httpx.Request:
         base = provider.upstream
-        url = base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target)
         request = httpx.Request(
             method,
-            # What is logged of a request is without its query, which may hold a key.
-            QuietURL(url, f"{base}/..."),
+            base,
             headers=httpx.Headers(list(headers)),
             content=content,
             extensions={"timeout": self._timeout},
         )
-        request.url = QuietURL(url, f"{base}/...")
+        # What is logged of a request is without its query, which may hold a key.
+        request.url = QuietURL(base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target), f"{base}/...")
         return request
 
     def _open_client(self) -> httpx.AsyncClient:
