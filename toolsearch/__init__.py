@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from toolsearch.retrieval.lazy import CatalogSearcher
     from toolsearch.retrieval.permission import ToolFilter
     from toolsearch.retrieval.searcher import ToolSearcher
+    from toolsearch.retrieval.usage import LearnedUsage
     from toolsearch.router import ToolRouter
     from toolsearch.serving.mcp_tools import mcp_server
     from toolsearch.sources.files import LoadedCatalog, read_catalog
@@ -75,6 +76,7 @@ _MODULES = {
     "Edit": "advisors.base",
     "Embedder": "embedders.base",
     "HttpEmbedder": "embedders.http",
+    "LearnedUsage": "retrieval.usage",
     "LoadedCatalog": "sources.files",
     "LoopLimits": "advisors.limits",
     "McpServers": "sources.mcp.servers",
@@ -141,6 +143,7 @@ __all__ = [
     "Edit",
     "Embedder",
     "HttpEmbedder",
+    "LearnedUsage",
     "LoadedCatalog",
     "LoopLimits",
     "McpServers",

@@ -31,10 +31,12 @@ from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.lazy import CatalogSearcher
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
+from toolsearch.retrieval.usage import LearnedUsage
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
 from toolsearch.telemetry.advisors import observed_by
 from toolsearch.telemetry.base import Observer
+from toolsearch.telemetry.learning import UsageObserver
 from toolsearch.telemetry.log import LogObserver
 from toolsearch.telemetry.otel import OpenTelemetryObserver
 from toolsearch.telemetry.receipt import Prices, ReceiptObserver
@@ -81,6 +83,7 @@ class ToolRouter:
         catalog: Tools | None = None,
         searcher: Retriever | None = None,
         embedder: Embedder | None = None,
+        usage: LearnedUsage | None = None,
         delivery: AnyDelivery = "auto",
         filter: ToolFilter | None = None,  # noqa: A002
         session_store: SessionStore | None = None,
@@ -104,6 +107,8 @@ class ToolRouter:
             catalog: More of them.
             searcher: Finds them; by default an index of them all is built.
             embedder: Of that index; the bundled one by default.
+            usage: Learns from calls of tools that were searched for, and lifts what served like requests of
+                the tenant; None learns nothing. A searcher that is given has its own.
             delivery: How discovered tools reach the model: see `ToolSearchAdvisor`.
             filter: The tools that any run may use.
             session_store: Where discoveries are kept; by default in memory.
@@ -124,7 +129,7 @@ class ToolRouter:
         Raises:
             DefinitionError: a tool cannot be used, or two share a name.
             UnknownToolError: a tool is named that the catalog does not have.
-            ToolLimitError, ValueError: as `ToolSearchAdvisor`.
+            ToolLimitError, ValueError: as `ToolSearchAdvisor`; or `usage` beside a searcher.
             TypeError: an argument of another kind than it has to be, or an unknown one.
             ChainError: the advisors do not fit together, or name a tag that no tool has.
             EmbeddingError: the index cannot be built; with `lazy`, the first run raises it.
@@ -138,7 +143,10 @@ class ToolRouter:
             manager=manager,
             limits=limits,
             prices=prices,
+            usage=usage,
         )
+        if usage is not None and searcher is not None:
+            raise ValueError("A searcher is given beside usage. Give usage to the searcher.")
         self.model = model
         self.system = system
         self._embedder = embedder
@@ -159,7 +167,7 @@ class ToolRouter:
         if catalog is not None:
             whole = Catalog.of(catalog).with_tools(*whole.values()) if whole else Catalog.of(catalog)
         is_given = bool(whole) or catalog is not None or searcher is None
-        searcher = CatalogSearcher(whole, embedder) if searcher is None else searcher
+        searcher = CatalogSearcher(whole, embedder, usage=usage) if searcher is None else searcher
         self._state = self._assembled(whole if is_given else None, searcher)
         if not lazy:
             self._state.prepare()
@@ -347,7 +355,8 @@ class ToolRouter:
                 if isinstance(each, NamesTools):
                     each.check_names(search.catalog)
         receipts = ReceiptObserver(search.view, prices=self._prices)
-        watching = observed_by(*self._observers, receipts)
+        learning = _learning(searcher)
+        watching = observed_by(*self._observers, *learning, receipts)
         return _State(searcher, search, AdvisorChain(self.model, (*self._advisors, search, *watching)))
 
 
@@ -376,6 +385,13 @@ class _State:
         return self.searcher
 
 
+def _learning(searcher: Retriever) -> tuple[Observer, ...]:
+    """What teaches the searcher, where it learns."""
+    if isinstance(searcher, ToolSearcher | CatalogSearcher) and searcher.usage is not None:
+        return (UsageObserver(searcher.learn),)
+    return ()
+
+
 _KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "embedder": (("embed_documents", "embed_queries"), "an Embedder"),
     "filter": (("permits",), "a ToolFilter"),
@@ -385,6 +401,7 @@ _KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "manager": (("plan", "execute"), "a ToolCallingManager"),
     "limits": (("of_calls",), "LoopLimits"),
     "prices": (("cost",), "Prices(input=..., output=...)"),
+    "usage": (("learn", "supports"), "a LearnedUsage"),
 }
 
 

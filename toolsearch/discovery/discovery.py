@@ -183,7 +183,7 @@ class Discovery:
         preselection = self._scope.preselection
         for position, message in enumerate(messages):
             if preselection is not None and isinstance(message, UserMessage):
-                found = preselection.names(message.text, self._scope.view)
+                found = preselection.names(message.text, self._scope.view, self._session.tenant)
                 new = tuple(name for name in found if self._can_load(name) and name not in names)
                 preselected[position] = new
                 names.update(dict.fromkeys(new))
@@ -197,6 +197,7 @@ class Discovery:
             max_k=min(asked.most + len(self._loaded) + len(self._visible), MAX_K),
             within=self._scope.view.within,
             sources=None if asked.server is None else frozenset({asked.server}),
+            tenant=self._session.tenant,
         )
 
     def _found(self, asked: SearchArguments, result: SearchResult) -> ToolResult:
@@ -219,6 +220,7 @@ class Discovery:
                 "queries": list(asked.queries),
                 "server": asked.server,
                 "scores": {hit.name: round(hit.score, 4) for hit in result.hits},
+                "found_by": {hit.name: hit.query for hit in result.hits},
                 "confidence": result.confidence,
                 "degraded": result.degraded,
             },

@@ -23,19 +23,22 @@ class Preselection:
     def __init__(self, searcher: Retriever, k: int) -> None:
         self._searcher = searcher
         self._k = k
-        self._kept: WeakKeyDictionary[CatalogView, OrderedDict[str, tuple[str, ...]]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[CatalogView, OrderedDict[tuple[str, str], tuple[str, ...]]] = (
+            WeakKeyDictionary()
+        )
         self._lock = threading.Lock()
 
-    def names(self, text: str, view: CatalogView) -> tuple[str, ...]:
+    def names(self, text: str, view: CatalogView, tenant: str = "") -> tuple[str, ...]:
         """Public names for the message, best first; none where nothing fits or the search fails."""
+        key = tenant, text
         with self._lock:
             kept = self._kept.setdefault(view, OrderedDict())
-            if text in kept:
-                kept.move_to_end(text)
-                return kept[text]
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
         try:
             result = self._searcher.search(
-                SearchRequest(queries=(text,), max_k=self._k, within=view.within, near=0)
+                SearchRequest(queries=(text,), max_k=self._k, within=view.within, near=0, tenant=tenant)
             )
         except SearchRequestError:
             found: tuple[str, ...] = ()
@@ -45,7 +48,7 @@ class Preselection:
         else:
             found = tuple(name for name in result.names if name in view.tools)
         with self._lock:
-            kept[text] = found
+            kept[key] = found
             if len(kept) > _KEPT:
                 kept.popitem(last=False)
         return found

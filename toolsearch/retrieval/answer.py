@@ -85,7 +85,8 @@ def _kept(ranking: Ranking, request: SearchRequest, fits: bool) -> list[int]:
         return list(ranking.rows.tolist())
     if not fits:
         return []
-    k = adaptive_k(ranking.channels.content(), ranking.named, request.max_k)
+    channels = ranking.channels
+    k = adaptive_k(channels.content(), ranking.named, request.max_k, learned=channels.learned())
     return list(ranking.rows[:k].tolist())
 
 
@@ -118,6 +119,8 @@ def _hits(
         }
         if channels.odds is not None:
             parts["rerank"] = float(channels.odds[place])
+        if channels.usage is not None:
+            parts["usage"] = float(channels.usage[place])
         step = None
         if channels.lift is not None and ranking.steps is not None:
             parts["steps"] = float(channels.lift[place])

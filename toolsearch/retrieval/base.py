@@ -30,6 +30,7 @@ class SearchRequest(BaseModel):
         near: The most names of `SearchResult.near`.
         steps: Search for each step of a query that asks for several things, too ("refund order 7 and tell
             the customer"), so that the tools of each are found. A query of one step costs nothing more.
+        tenant: Whose past requests count, where the searcher learns from use.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +47,7 @@ class SearchRequest(BaseModel):
     exclude: frozenset[str] = frozenset()
     near: int = Field(default=10, ge=0, le=MAX_K)
     steps: bool = True
+    tenant: str = ""
 
     @field_validator("queries", mode="before")
     @classmethod
@@ -61,7 +63,8 @@ class ScoredTool:
         score: Higher is better; comparable between the hits of one catalog and embedder.
         channels: The parts of the score by channel: ``dense`` (cosine, -1 to 1), ``lexical``
             (BM25, 0 or more), ``name`` (0 to 1), for a query of several steps ``steps``, what the best
-            of them adds (0 or more), and with a reranker ``rerank``, its log odds (-10 to 10).
+            of them adds (0 or more), where past requests are like the query ``usage``, what they add (0 or
+            more), and with a reranker ``rerank``, its log odds (-10 to 10).
         query: Position of the query that found it best.
         step: Position of the step of that query that it serves best, in `SearchResult.steps`; None where
             the query has one step.
@@ -86,7 +89,8 @@ class SearchResult:
         hits: Best first, ties by name; no tool twice.
         nothing_fits: No tool is likely to serve the request. Without a fixed `k`, `hits` is then empty.
         confidence: Share (0 to 1) of requests that nothing serves which find less than this one did; 1 for
-            a tool called by its name; None where it was not measured.
+            a tool called by its name; None where it was not measured. Past requests that support a tool
+            more than that make it their support.
         near: Public names beyond the cut, best first, for "did you mean".
         notices: What the caller should know, such as a query that was cut.
         steps: For each query that was searched in steps, by its position in the request, those steps. The

@@ -50,6 +50,7 @@ class Channels:
         reads: Share of the query that the encoder reads.
         lift: What steps of the query add, 0 or more, see `toolsearch.retrieval.lift`; None without steps.
         odds: Log odds that a tool serves the query, by a reranker; None without one.
+        usage: What past requests add, 0 or more, see `toolsearch.retrieval.usage`; None where none is near.
     """
 
     rows: NDArray[np.int64]
@@ -59,6 +60,7 @@ class Channels:
     reads: float = 1.0
     lift: Scores | None = None
     odds: Scores | None = None
+    usage: Scores | None = None
 
     def taken(self, places: NDArray[np.intp]) -> Channels:
         """The same for the rows at `places`, in that order."""
@@ -70,6 +72,7 @@ class Channels:
             name=self.name[places],
             lift=None if self.lift is None else self.lift[places],
             odds=None if self.odds is None else self.odds[places],
+            usage=None if self.usage is None else self.usage[places],
         )
 
     def content(self) -> Scores:
@@ -77,7 +80,12 @@ class Channels:
         content = dense_weight(self.reads) * self.dense + LEXICAL_WEIGHT * self.lexical
         return content if self.lift is None else content + self.lift
 
+    def learned(self) -> Scores:
+        """The content score with what past requests add."""
+        content = self.content()
+        return content if self.usage is None else content + self.usage
+
     def fused(self) -> Scores:
-        """``w(reads) * cosine + 0.03 * bm25 + 10 * name``, and the lift and the odds where there are any."""
-        fused = self.content() + NAME_WEIGHT * self.name
+        """``w(reads) * cosine + 0.03 * bm25 + 10 * name``, and lift, usage and odds where there are any."""
+        fused = self.learned() + NAME_WEIGHT * self.name
         return fused if self.odds is None else fused + ODDS_WEIGHT * self.odds

@@ -12,6 +12,7 @@ from toolsearch.embedders.base import Vectors
 from toolsearch.index.lexical import LexicalQuery
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import Channels
+from toolsearch.retrieval.learned import Learned
 from toolsearch.retrieval.lift import StepScores, lifted
 from toolsearch.retrieval.timings import StageTimer
 
@@ -45,6 +46,7 @@ class Ranking:
         best_content: The best score by content, names aside; -inf where there are no rows.
         complete: Every row that counts was asked for by name, so that nothing is left to calibrate or cut.
         steps: How the rows serve the steps of the query; None where it has one step.
+        support: The most that past requests support a row, 0 to 1.
     """
 
     rows: Rows
@@ -52,6 +54,7 @@ class Ranking:
     channels: Channels
     complete: bool = False
     steps: StepScores | None = None
+    support: float = 0.0
 
     @property
     def best_content(self) -> float:
@@ -90,7 +93,8 @@ class Ranking:
     def _taken(self, places: NDArray[np.intp]) -> Ranking:
         channels = self.channels.taken(places)
         steps = None if self.steps is None else self.steps.taken(places)
-        return Ranking(channels.rows, self.scores[places], channels, self.complete, steps)
+        scores = self.scores[places]
+        return Ranking(channels.rows, scores, channels, self.complete, steps, self.support)
 
 
 def rank(
@@ -105,6 +109,7 @@ def rank(
     scale: float = 1.0,
     lexical: bool = True,
     names: bool = True,
+    learned: Learned | None = None,
     timer: StageTimer | None = None,
 ) -> Ranking:
     """The ranking of the rows that some channel puts forward, for the query or for one of its steps.
@@ -119,6 +124,7 @@ def rank(
         reads: Share of the query that the encoder reads, 0 to 1.
         scale: What its products are multiplied by to be cosines.
         lexical, names: Whether these channels take part.
+        learned: What past requests add; None leaves everything as it is without them.
     """
     timer = timer or StageTimer()
     wordings = (Wording(text, vector, reads, scale), *steps)
@@ -127,13 +133,15 @@ def rank(
         for wording in wordings
     ]
     with timer.stage("fuse"):
-        rows = np.unique(np.concatenate([each.rows for each in found]))
+        put_forward = [each.rows for each in found] + ([] if learned is None else [learned.rows])
+        rows = np.unique(np.concatenate(put_forward))
         whole, *parts = (
             _channels(index, wording, each, rows) for wording, each in zip(wordings, found, strict=True)
         )
-        if not parts:
-            return _ranked(whole)
-        return _ranked(*lifted(whole, parts))
+        channels, served = lifted(whole, parts) if parts else (whole, None)
+        if learned is not None:
+            channels = learned.lifted(channels)
+        return _ranked(channels, served, support=0.0 if learned is None else learned.best)
 
 
 @dataclass(frozen=True)
@@ -192,5 +200,5 @@ def selection(rows: Sequence[int]) -> Ranking:
     return Ranking(channels.rows, channels.fused(), channels, complete=True)
 
 
-def _ranked(channels: Channels, steps: StepScores | None = None) -> Ranking:
-    return Ranking(channels.rows, channels.fused(), channels, steps=steps).sorted()
+def _ranked(channels: Channels, steps: StepScores | None = None, *, support: float = 0.0) -> Ranking:
+    return Ranking(channels.rows, channels.fused(), channels, steps=steps, support=support).sorted()

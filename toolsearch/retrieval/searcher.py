@@ -10,6 +10,7 @@ from typing import Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.api.usage import Outcome
 from toolsearch.checks import check_choice
 from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows, cosine_scale
 from toolsearch.exceptions import DimensionMismatchError, SearchRequestError
@@ -20,10 +21,13 @@ from toolsearch.retrieval.answer import Answer, assemble
 from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.calibration import Calibration, calibrate
 from toolsearch.retrieval.filters import allowed_rows, excluded_rows, unknown_labels
+from toolsearch.retrieval.learned import Learned, learned_of
 from toolsearch.retrieval.query import clean_query, searched_steps
 from toolsearch.retrieval.ranking import DEPTH, Ranking, Wording, rank, selection
 from toolsearch.retrieval.reranking import reranked
+from toolsearch.retrieval.teaching import can_compare, learn
 from toolsearch.retrieval.timings import StageTimer
+from toolsearch.retrieval.usage import LearnedUsage, UsageEvent
 
 Mask: TypeAlias = NDArray[np.bool_]
 Channel: TypeAlias = Literal["name", "dense", "lexical"]
@@ -73,6 +77,7 @@ class ToolSearcher:
         nothing_fits_below: float = NOTHING_FITS_BELOW,
         on_embedder_failure: OnEmbedderFailure = "degrade",
         reranker: Reranker | None = None,
+        usage: LearnedUsage | None = None,
     ) -> None:
         """A searcher over `index`.
 
@@ -85,10 +90,12 @@ class ToolSearcher:
                 or its error raised.
             reranker: Puts the first 20 tools of each query into a better order, for some time: see
                 docs/rerank.md.
+            usage: Past requests that lift the tools that served them, see `learn`; None for none.
 
         Raises:
             IndexMismatchError: the index was built by another embedder.
-            ValueError: an argument is out of range, or there is no embedder for the dense channel.
+            ValueError: an argument is out of range, there is no embedder for the dense channel or for
+                `usage`, or `usage` was learned with another embedder.
         """
         if not 0 <= nothing_fits_below <= 1:
             raise ValueError(f"nothing_fits_below is {nothing_fits_below}; it must be from 0 to 1.")
@@ -102,6 +109,11 @@ class ToolSearcher:
         self.nothing_fits_below = nothing_fits_below
         self.on_embedder_failure = on_embedder_failure
         self.reranker = reranker
+        self.usage = usage
+        if usage is not None:
+            if self.embedder is None:
+                raise ValueError("Past requests are compared as vectors, so usage needs the dense channel.")
+            usage.bind(self.embedder.id)
         self.index = index
 
     @property
@@ -118,6 +130,18 @@ class ToolSearcher:
     def calibration(self) -> Calibration:
         """How the whole index answers requests that nothing serves; measured now where it is not stored."""
         return self._calibration(self._state, None)
+
+    def learn(
+        self,
+        queries: str | Sequence[str],
+        tool: str,
+        outcome: Outcome = "succeeded",
+        *,
+        session_id: str = "",
+        tenant: str = "",
+    ) -> tuple[UsageEvent, ...]:
+        """Learn what became of a tool for a request; see `toolsearch.retrieval.teaching.learn`."""
+        return learn(self, queries, tool, outcome, session_id=session_id, tenant=tenant)
 
     def search(self, request: SearchRequest | str) -> SearchResult:
         """The tools that serve `request`; a text stands for a request with this one query.
@@ -136,13 +160,19 @@ class ToolSearcher:
             excluded = excluded_rows(state.index, request)
         texts = [text for query in queries if query.names is None for text in (query.text, *query.steps)]
         vectors, failure = self._embed(list(dict.fromkeys(texts)), timer)
+        if self.usage is not None:
+            whole = (query.text for query in queries if query.text in vectors)
+            self.usage.remember(request.tenant, {text: vectors[text] for text in whole})
         depth = max(DEPTH, (request.k or request.max_k) + request.near + len(excluded))
         rankings = []
         for query in queries:
             if query.names is not None:
                 ranking = _select(state.index, query.names, allowed, notices)
             else:
-                ranking = self._rank(state.index, query, vectors, allowed, depth=depth, timer=timer)
+                learned = self._learned(state.index, query, vectors, allowed, request.tenant)
+                ranking = self._rank(
+                    state.index, query, vectors, allowed, learned=learned, depth=depth, timer=timer
+                )
                 ranking = self._reranked(state.index, query.text, ranking, notices, timer)
             rankings.append(ranking)
         if any(self._is_unread(ranking) for ranking in rankings):
@@ -175,6 +205,7 @@ class ToolSearcher:
         vectors: Mapping[str, Vectors],
         allowed: Mask | None,
         *,
+        learned: Learned | None,
         depth: int,
         timer: StageTimer,
     ) -> Ranking:
@@ -190,6 +221,7 @@ class ToolSearcher:
             scale=scale,
             lexical="lexical" in self.channels,
             names="name" in self.channels,
+            learned=learned,
             timer=timer,
         )
 
@@ -208,6 +240,17 @@ class ToolSearcher:
                     raise
                 notices.append(f"{RERANKER_FAILED}: {type(exc).__name__}: {exc}")
                 return ranking
+    def _learned(
+        self,
+        index: ToolIndex,
+        query: _Query,
+        vectors: Mapping[str, Vectors],
+        allowed: Mask | None,
+        tenant: str,
+    ) -> Learned | None:
+        if self.usage is None or query.text not in vectors or not can_compare(self.embedder, query.text):
+            return None
+        return learned_of(self.usage, index, vectors[query.text][None, :], tenant=tenant, allowed=allowed)
 
     def _is_unread(self, ranking: Ranking) -> bool:
         # What is half read by an embedder of two encoders is read by its second one.
@@ -343,4 +386,5 @@ def _confidence(ranking: Ranking, calibration: Calibration | None) -> float | No
         return 1.0 if len(ranking.rows) else 0.0
     if calibration is None or not ranking.is_read:
         return None
-    return calibration.confidence(ranking.best_content)
+    # As many sessions that agree make a search as sure as a score that few probes reach.
+    return max(calibration.confidence(ranking.best_content), ranking.support)
