@@ -18,6 +18,7 @@ from toolsearch.cli import (
     keys,
     lint,
     mcp,
+    pins,
     search,
     serving,
     sources,
@@ -51,6 +52,7 @@ app.add_typer(mcp.group, name="mcp")
 app.add_typer(gateway.group, name="gateway")
 app.command("serve", epilog=EXIT_CODES)(serving.serve)
 app.add_typer(keys.group, name="keys")
+app.command("pins", epilog=EXIT_CODES)(pins.pins)
 app.add_typer(database.group, name="db")
 app.command("demo", epilog=EXIT_CODES)(demo.demo)
 

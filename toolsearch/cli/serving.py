@@ -203,6 +203,27 @@ def serve(
         ),
     ] = None,
     ui: Annotated[bool | None, _switch("--ui/--no-ui", variable="UI", help="The page at /ui; on.")] = None,
+    learn: Annotated[
+        bool | None,
+        _switch("--learn/--no-learn", variable="LEARN", help="Lift what served like requests before; off."),
+    ] = None,
+    keep_queries: Annotated[
+        bool | None,
+        _switch(
+            "--keep-queries/--no-keep-queries",
+            variable="KEEP_QUERIES",
+            help="Keep the text of requests that comes with feedback; off.",
+        ),
+    ] = None,
+    feedback_days: Annotated[
+        float | None,
+        _option(
+            "--feedback-days",
+            variable="FEEDBACK_DAYS",
+            metavar="N",
+            help="Days after which feedback is dropped; 365.",
+        ),
+    ] = None,
     api_key_env: Annotated[
         str,
         typer.Option(metavar="NAME", help="Variable with one more key, which may do everything."),

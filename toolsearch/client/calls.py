@@ -15,6 +15,7 @@ from toolsearch.api.base import Form
 from toolsearch.api.calls import CallBody, CallResult
 from toolsearch.api.keys import KeyEntry, KeyList, MadeKey, NewKey
 from toolsearch.api.lint import LintPage
+from toolsearch.api.pins import PinList
 from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.api.search import BatchAnswer, BatchQuery, SearchAnswer, SearchQuery
 from toolsearch.api.sessions import (
@@ -223,6 +224,20 @@ def give_feedback(
 
 def list_feedback(*, limit: int, cursor: str | None) -> ApiCall[FeedbackPage]:
     return ApiCall("GET", "/v1/feedback", FeedbackPage, query=_given(limit=limit, cursor=cursor))
+
+
+def delete_feedback(tenant: str | None) -> ApiCall[None]:
+    return _write("DELETE", "/v1/feedback", type(None), None, query=_given(tenant=tenant))
+
+
+def get_pins(*, days: int, rounds: float | None, search_tokens: float | None, limit: int) -> ApiCall[PinList]:
+    query = _given(
+        days=days,
+        rounds=None if rounds is None else str(rounds),
+        search_tokens=None if search_tokens is None else str(search_tokens),
+        limit=limit,
+    )
+    return ApiCall("GET", "/v1/usage/pins", PinList, query=query)
 
 
 def get_usage(*, since: str | None, until: str | None) -> ApiCall[UsageAnswer]:

@@ -13,6 +13,7 @@ from toolsearch.api.base import Form
 from toolsearch.api.calls import CallResult
 from toolsearch.api.keys import KeyEntry, KeyList, MadeKey, NewKey
 from toolsearch.api.lint import LintPage, LintSeverity
+from toolsearch.api.pins import PinList
 from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.api.search import BatchAnswer, SearchAnswer, SearchQuery
 from toolsearch.api.sessions import Receipt, SearchCallResult, SessionEntry, SessionTools, Way
@@ -304,6 +305,21 @@ class Client:
     def list_feedback(self, *, limit: int = 100, cursor: str | None = None) -> FeedbackPage:
         """A page of the tenant's feedback, the oldest first."""
         return self.send(calls.list_feedback(limit=limit, cursor=cursor))
+
+    def delete_feedback(self, tenant: str | None = None) -> None:
+        """Drop the feedback of the tenant, and all that was learned from it."""
+        return self.send(calls.delete_feedback(tenant))
+
+    def get_pins(
+        self,
+        *,
+        days: int = 30,
+        rounds: float | None = None,
+        search_tokens: float | None = None,
+        limit: int = 50,
+    ) -> PinList:
+        """Tools that so many sessions call that sending them always costs less than searching for them."""
+        return self.send(calls.get_pins(days=days, rounds=rounds, search_tokens=search_tokens, limit=limit))
 
     def get_usage(self, *, since: str | None = None, until: str | None = None) -> UsageAnswer:
         """What the tenant used, by day; days are texts such as ``2026-01-31``."""

@@ -240,6 +240,7 @@ class ToolSearcher:
                     raise
                 notices.append(f"{RERANKER_FAILED}: {type(exc).__name__}: {exc}")
                 return ranking
+
     def _learned(
         self,
         index: ToolIndex,

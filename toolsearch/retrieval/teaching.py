@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from toolsearch.api.usage import Outcome
 from toolsearch.checks import check_choice
 from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows, cosine_scale
@@ -59,7 +61,8 @@ def learn(
     texts = [text for text in dict.fromkeys(cleaned) if can_compare(embedder, text)]
     if not texts:
         return ()
-    vectors = _rows(usage, embedder, texts, tenant)
+    # In half precision, as it is kept: then a request is the same one when it is read again.
+    vectors = [row.astype(np.float16).astype(np.float32) for row in _rows(usage, embedder, texts, tenant)]
     document = index.columns.facts["document_digest"][row].tobytes()
     now = usage.now()
     events = tuple(

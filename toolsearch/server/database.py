@@ -113,6 +113,19 @@ class SqliteDatabase:
         names = ("id", "at", "tool", "outcome", "query", "session_id")
         return tuple(FeedbackEntry(**dict(zip(names, row, strict=True))) for row in rows)
 
+    def forget_feedback(self, tenant: str) -> int:
+        with self._writing() as cursor:
+            return cursor.execute("DELETE FROM feedback WHERE tenant = ?", (tenant,)).rowcount
+
+    def trim_feedback(self, *, before: float, keeping: int) -> None:
+        with self._writing() as cursor:
+            cursor.execute("DELETE FROM feedback WHERE at < ?", (before,))
+            cursor.execute(
+                "DELETE FROM feedback WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
+                "(PARTITION BY tenant ORDER BY id DESC) AS place FROM feedback) WHERE place > ?)",
+                (keeping,),
+            )
+
     def add_usage(self, used: Mapping[tuple[str, str], UsageDay]) -> None:
         sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)
         rows = [(tenant, day, *(getattr(of, n) for n in _COUNTS)) for (tenant, day), of in used.items()]

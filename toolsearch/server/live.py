@@ -20,6 +20,7 @@ from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.calibration import calibrate
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
+from toolsearch.retrieval.usage import LearnedUsage
 from toolsearch.server.batching import BatchedEmbedder, EmbedderOnce
 from toolsearch.server.catalog_store import PROBE, CatalogStore, StoredIndex
 from toolsearch.server.visible import Visible
@@ -50,12 +51,14 @@ class LiveCatalog:
         settings: DiscoverySettings,
         *,
         reranker: Reranker | None = None,
+        usage: LearnedUsage | None = None,
     ) -> None:
         """Loads nothing yet; `embedder` is the one that the index in `store` was built with."""
         self.embedder = BatchedEmbedder(embedder)
         self._store = store
         self._reranker = reranker
         self._settings = settings
+        self._usage = usage
         self._stored: StoredIndex | None = None
         self._searcher: ToolSearcher | None = None
         self._discoverer: Discoverer | None = None
@@ -181,7 +184,9 @@ class LiveCatalog:
             if now is not None and now is not over and now.version >= stored.version:
                 return now
             if self._searcher is None:
-                searcher = ToolSearcher(stored.index, self.embedder, reranker=self._reranker)
+                searcher = ToolSearcher(
+                    stored.index, self.embedder, reranker=self._reranker, usage=self._usage
+                )
                 self._discoverer = Discoverer(searcher, None, self._settings, APPEND)
                 self._searcher = searcher
             else:

@@ -14,10 +14,12 @@ from toolsearch.postgres.url import DatabaseUrl
 from toolsearch.server.catalog_store import CatalogStore, IndexFolder, IndexInMemory, no_catalog
 from toolsearch.server.database import IN_MEMORY, SqliteDatabase
 from toolsearch.server.keys import KeyStore
+from toolsearch.server.learning import UsageStore
 from toolsearch.server.records import Records
 from toolsearch.server.round_store import SqliteRoundStore
 from toolsearch.server.rounds import RoundStore
 from toolsearch.server.settings import ServerSettings
+from toolsearch.server.usage_store import SqliteUsageStore
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
 from toolsearch.session.sqlite import SqliteSessionStore
@@ -38,6 +40,7 @@ class Stores:
     records: KeptRecords
     sessions: SessionStore
     rounds: RoundStore | None
+    learned: UsageStore | None = None
     database: PostgresDatabase | None = None
 
 
@@ -68,7 +71,10 @@ def open_stores(
     rounds: RoundStore | None = None
     if settings.keep_rounds:
         rounds = owned.enter_context(SqliteRoundStore(path or IN_MEMORY, ttl_s=ttl_s))
-    return Stores(catalog, records, sessions, rounds)
+    learned: UsageStore | None = None
+    if settings.learn:
+        learned = owned.enter_context(SqliteUsageStore(path or IN_MEMORY, ttl_s=_learned_s(settings)))
+    return Stores(catalog, records, sessions, rounds, learned)
 
 
 @contextlib.contextmanager
@@ -144,6 +150,7 @@ def _in_postgres(
     from toolsearch.server.postgres_catalog import PostgresCatalog
     from toolsearch.server.postgres_records import PostgresRecords
     from toolsearch.server.postgres_rounds import PostgresRoundStore
+    from toolsearch.server.postgres_usage import PostgresUsageStore
     from toolsearch.session.postgres import PostgresSessionStore
 
     check_schema(database)
@@ -153,5 +160,10 @@ def _in_postgres(
         PostgresRecords(database),
         PostgresSessionStore(database, ttl_s=ttl_s),
         PostgresRoundStore(database, ttl_s=ttl_s) if settings.keep_rounds else None,
+        PostgresUsageStore(database, ttl_s=_learned_s(settings)) if settings.learn else None,
         database,
     )
+
+
+def _learned_s(settings: ServerSettings) -> float:
+    return settings.feedback_days * 24 * 3600.0

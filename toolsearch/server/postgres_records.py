@@ -76,6 +76,22 @@ class PostgresRecords:
         )
         return tuple(FeedbackEntry(id=id_, at=at, **json.loads(entry)) for id_, at, entry in rows)
 
+    def forget_feedback(self, tenant: str) -> int:
+        return self._database.transact(
+            lambda connection: (
+                connection.execute("DELETE FROM feedback WHERE tenant = %s", (tenant,)).rowcount
+            )
+        )
+
+    def trim_feedback(self, *, before: float, keeping: int) -> None:
+        self._database.transact(
+            lambda connection: connection.execute(
+                "DELETE FROM feedback WHERE at < %s OR id IN (SELECT id FROM (SELECT id, row_number() OVER "
+                "(PARTITION BY tenant ORDER BY id DESC) AS place FROM feedback) AS placed WHERE place > %s)",
+                (before, keeping),
+            )
+        )
+
     def add_usage(self, used: Mapping[tuple[str, str], UsageDay]) -> None:
         # In one order for all, so that no two wait for each other.
         rows = [

@@ -40,6 +40,12 @@ class Records(Protocol):
     def feedback(self, tenant: str, *, after: int, limit: int) -> tuple[FeedbackEntry, ...]:
         """Up to `limit` entries with larger ids than `after`, the oldest first."""
 
+    def forget_feedback(self, tenant: str) -> int:
+        """Drop all feedback of a tenant; how many entries there were."""
+
+    def trim_feedback(self, *, before: float, keeping: int) -> None:
+        """Drop feedback from before a time, and of each tenant all but the newest entries."""
+
     def add_usage(self, used: Mapping[tuple[str, str], UsageDay]) -> None:
         """Add to what was used, by tenant and day."""
 

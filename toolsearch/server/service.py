@@ -17,12 +17,15 @@ from toolsearch.exceptions import DatabaseError
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
+from toolsearch.retrieval.usage import LearnedUsage
 from toolsearch.server.keys import KeyCheck
+from toolsearch.server.learning import Learning
 from toolsearch.server.linting import CatalogLinter
 from toolsearch.server.live import LiveCatalog
 from toolsearch.server.metrics import Metrics
 from toolsearch.server.opening import open_stores
 from toolsearch.server.records import Records
+from toolsearch.server.retention import Retention
 from toolsearch.server.rounds import RoundRecorder
 from toolsearch.server.settings import ServerSettings
 from toolsearch.server.usage import UsageMeter
@@ -53,6 +56,8 @@ class Service:
     usage: UsageMeter
     rounds: RoundRecorder
     linter: CatalogLinter
+    retention: Retention
+    learning: Learning | None = None
     metrics: Metrics = field(default_factory=Metrics)
     callable_tools: Mapping[str, Tool] = field(default_factory=dict)
     database: PostgresDatabase | None = None
@@ -80,7 +85,11 @@ class Service:
             keys = KeyCheck(stores.records, api_key=secret)
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
-            catalog = LiveCatalog(stores.catalog, embedder, discovery, reranker=reranker)
+            usage = None if stores.learned is None else LearnedUsage()
+            catalog = LiveCatalog(stores.catalog, embedder, discovery, reranker=reranker, usage=usage)
+            learning = None
+            if usage is not None and stores.learned is not None:
+                learning = Learning(usage, stores.learned, lambda: catalog.searcher, embedder.id)
             return cls(
                 settings=settings,
                 catalog=catalog,
@@ -95,6 +104,8 @@ class Service:
                 usage=UsageMeter(stores.records),
                 rounds=RoundRecorder(stores.rounds),
                 linter=CatalogLinter(catalog.embedder),
+                retention=Retention(stores.records, days=settings.feedback_days),
+                learning=learning,
                 callable_tools={tool.name: tool for tool in as_tools(tools)},
                 database=stores.database,
                 owned=owned.pop_all(),
@@ -147,14 +158,19 @@ class Service:
         return watch
 
     def _write(self) -> None:
-        """Write what was used, and what sessions did."""
+        """Write what was used, and what sessions did; read what others have learned."""
         self.usage.flush()
         self.rounds.flush()
+        self.retention.sweep()
+        if self.learning is not None:
+            self.learning.refresh()
 
     async def _load(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             try:
                 await asyncio.to_thread(self.catalog.load)
+                if self.learning is not None:
+                    await asyncio.to_thread(self.learning.refresh)
             except Exception as exc:  # noqa: BLE001 - an embedder may be anybody's
                 # Told, and shown by /readyz; whoever mends the index need not start the service again.
                 _log.error("The index cannot be loaded: %s: %s", type(exc).__name__, exc)

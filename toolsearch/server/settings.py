@@ -60,6 +60,9 @@ class ServerSettings(ProxySettings):
         tool_limit: The most tools that one query of a session loads.
         max_tools: The most tools that are sent for a session; None for any number.
         call_timeout_s: Seconds that a called tool may take.
+        learn: Lift tools that served like requests of the tenant before; see docs/learning.md.
+        keep_queries: Keep the text of requests that comes with feedback. What is learned needs none.
+        feedback_days: Days after which feedback, and what was learned from it, is dropped.
         keep_rounds: Keep what sessions search for and are sent, round by round, as long as the sessions.
         ui: Serve the page at ``/ui``.
     """
@@ -89,6 +92,9 @@ class ServerSettings(ProxySettings):
     tool_limit: int = Field(default=5, ge=1, le=20)
     max_tools: int | None = Field(default=None, ge=4)
     call_timeout_s: float = Field(default=60.0, gt=0)
+    learn: bool = False
+    keep_queries: bool = False
+    feedback_days: float = Field(default=365.0, gt=0)
     keep_rounds: bool = True
     ui: bool = True
 

@@ -9,10 +9,12 @@ from starlette.responses import Response
 
 from toolsearch.advisors.manager import ToolCallingManager
 from toolsearch.api.calls import CallBody, CallResult
+from toolsearch.api.usage import FeedbackBody
 from toolsearch.exceptions import UnknownToolError
 from toolsearch.messages import AssistantMessage, ToolCall
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Calling
+from toolsearch.server.feedback import kept_feedback
 from toolsearch.server.rounds import SessionEvent
 from toolsearch.tools import Tool, ToolContext
 
@@ -34,6 +36,11 @@ async def call_tool(body: CallBody, asking: Calling) -> Response:
     batch = await manager.run(AssistantMessage(content=(call,)), [tool], context=context)
     (result,) = batch.results
     asking.service.usage.called(asking.caller.tenant)
+    if asking.service.learning is not None:
+        told = FeedbackBody(
+            tool=tool.name, outcome="failed" if result.is_error else "succeeded", session_id=body.session_id
+        )
+        await asking.run(kept_feedback, asking, told)
     if body.session_id is not None:
         event = SessionEvent(kind="call", names=(tool.name,), is_error=result.is_error)
         asking.service.rounds.add(asking.caller.tenant, body.session_id, event)

@@ -50,7 +50,7 @@ def _found(asking: Asking, query: SearchQuery) -> SearchAnswer:
         k, max_k = k and min(k, most), min(max_k, most)
         told.append(f"This service gives at most {most} hits.")
     fields = {name: getattr(query, name) for name in _FIELDS}
-    request = SearchRequest(**{**fields, "k": k, "max_k": max_k})
+    request = SearchRequest(**{**fields, "k": k, "max_k": max_k, "tenant": asking.caller.tenant})
     request, notices = asking.visible().narrowed(request)
     result = asking.service.catalog.searcher.search(request)
     asking.service.usage.searched(asking.caller.tenant, result)

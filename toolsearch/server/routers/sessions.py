@@ -80,6 +80,8 @@ async def delete_session(session_id: SessionPath, asking: Searching) -> Response
     def forgotten() -> None:
         asking.session(session_id).store.forget(session_id, asking.caller.tenant)
         asking.service.rounds.drop(asking.caller.tenant, session_id)
+        if asking.service.learning is not None:
+            asking.service.learning.forget_session(asking.caller.tenant, session_id)
 
     await asking.run(forgotten)
     return Response(status_code=204)
@@ -129,6 +131,8 @@ async def session_search(session_id: SessionPath, call: SearchCall, asking: Sear
         result = asking.discovery(session_id, _DELIVERIES[call.delivery]).search(call.arguments)
         text = "".join(part.text for part in result.content if isinstance(part, TextPart))
         _record_search(asking, session_id, result, text)
+        if asking.service.learning is not None:
+            asking.service.learning.searched(asking.caller.tenant, session_id, result)
         return SearchCallResult(text=text, is_error=result.is_error, discovered=result.discovered)
 
     return answer(await asking.run(searched))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from toolsearch.api.pins import PinList
+from toolsearch.api.scopes import KeyScope
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, FeedbackPage, UsageAnswer
 from toolsearch.exceptions import RequestRefusedError
 from toolsearch.server.answers import answer, cursor_of, place_of
-from toolsearch.server.asking import Searching
+from toolsearch.server.asking import Managing, Searching
+from toolsearch.server.feedback import forget_feedback, kept_feedback
+from toolsearch.server.pins import pins_of
 
 router = APIRouter(prefix="/v1", tags=["usage"])
 
@@ -26,13 +31,13 @@ _FIRST_DAY = date(2020, 1, 1)
     operation_id="give_feedback",
 )
 async def give_feedback(feedback: FeedbackBody, asking: Searching) -> Response:
-    """Kept for the tenant, and for no other. The tool must be one that the caller may know of."""
+    """Kept for the tenant, and for no other. The tool must be one that the caller may know of.
 
-    def kept() -> FeedbackEntry:
-        asking.visible().row(feedback.tool)
-        return asking.service.records.add_feedback(asking.caller.tenant, feedback)
+    The text of the query is kept only if the service is set so. Where it learns from use, it learns from the
+    query, or without one from the search by which the session found the tool.
+    """
 
-    return answer(await asking.run(kept), 201)
+    return answer(await asking.run(kept_feedback, asking, feedback), 201)
 
 
 @router.get("/feedback", response_model=FeedbackPage, summary="List feedback", operation_id="list_feedback")
@@ -54,6 +59,44 @@ async def list_feedback(
         return FeedbackPage(feedback=shown, next_cursor=more)
 
     return answer(await asking.run(page))
+
+
+@router.delete("/feedback", status_code=204, summary="Drop feedback", operation_id="delete_feedback")
+async def delete_feedback(
+    asking: Managing,
+    tenant: Annotated[
+        str | None,
+        Query(max_length=128, description="Another than that of the key, for keys with scope admin."),
+    ] = None,
+) -> Response:
+    """All feedback of the tenant, and all that was learned from it. It takes the scope ``manage``."""
+    if tenant is not None and tenant != asking.caller.tenant:
+        asking.caller.require(KeyScope.ADMIN)
+    await asking.run(forget_feedback, asking, asking.caller.tenant if tenant is None else tenant)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/usage/pins", response_model=PinList, summary="Tools that are worth pinning", operation_id="get_pins"
+)
+async def get_pins(
+    asking: Searching,
+    days: Annotated[int, Query(ge=1, le=3650, description="Look back so many days.")] = 30,
+    rounds: Annotated[
+        float | None, Query(ge=1, le=1000, description="Of a session; counted if left out.")
+    ] = None,
+    search_tokens: Annotated[
+        float | None,
+        Query(ge=1, le=1_000_000, description="What a search costs; counted if left out."),
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> Response:
+    """Those that so many sessions of the tenant call that sending them always costs less than searching."""
+    since = time.time() - days * 24 * 3600.0
+    found = await asking.run(
+        pins_of, asking, since=since, rounds=rounds, search_tokens=search_tokens, limit=limit
+    )
+    return answer(found)
 
 
 @router.get("/usage", response_model=UsageAnswer, summary="What was used", operation_id="get_usage")

@@ -1,0 +1,90 @@
+"""Which tools to pin, from what the sessions of a tenant have called."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from toolsearch.api.pins import Pin, PinList
+from toolsearch.discovery.pins import ROUNDS, SEARCH_TOKENS, suggest_pins
+from toolsearch.server.asking import Asking
+
+CALLS = frozenset({"called", "succeeded", "failed"})
+
+_SESSIONS_READ = 200
+_EVENTS_READ = 200
+_FEEDBACK_READ = 50_000
+_PAGE = 1000
+
+
+@dataclass
+class _Seen:
+    """What sessions did."""
+
+    called: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    rounds: list[int] = field(default_factory=list)
+    search_tokens: list[int] = field(default_factory=list)
+
+
+def pins_of(
+    asking: Asking, *, since: float, rounds: float | None, search_tokens: float | None, limit: int
+) -> PinList:
+    """The tools to pin, of those that the caller may know of and that are not pinned yet.
+
+    Counted are sessions that feedback since `since` names, and the latest ones whose rounds are kept.
+    """
+    seen = _Seen()
+    _read_feedback(asking, since, seen)
+    _read_rounds(asking, since, seen)
+    a_session = rounds or (max(fmean(seen.rounds), 1.0) if seen.rounds else ROUNDS)
+    a_search = search_tokens or (fmean(seen.search_tokens) if seen.search_tokens else SEARCH_TOKENS)
+    view = asking.visible()
+    columns = view.index.columns
+    tokens = {
+        columns.names[row]: int(columns.tokens[row])
+        for row in view.rows.tolist()
+        if not columns.facts["pinned"][row]
+    }
+    found = suggest_pins(seen.called.values(), tokens, rounds=a_session, search_tokens=a_search)
+    pins = tuple(
+        Pin(
+            name=pin.name,
+            sessions=pin.sessions,
+            share=round(pin.share, 4),
+            least_share=round(pin.least_share, 4),
+            tokens=pin.tokens,
+            gain_tokens=round(pin.gain_tokens, 1),
+        )
+        for pin in found[:limit]
+    )
+    return PinList(
+        sessions=len(seen.called), rounds=round(a_session, 2), search_tokens=round(a_search, 1), pins=pins
+    )
+
+
+def _read_feedback(asking: Asking, since: float, seen: _Seen) -> None:
+    after = read = 0
+    while read < _FEEDBACK_READ:
+        found = asking.service.records.feedback(asking.caller.tenant, after=after, limit=_PAGE)
+        for entry in found:
+            if entry.session_id and entry.at >= since and entry.outcome in CALLS:
+                seen.called[entry.session_id].add(entry.tool)
+        if len(found) < _PAGE:
+            return
+        after, read = found[-1].id, read + len(found)
+
+
+def _read_rounds(asking: Asking, since: float, seen: _Seen) -> None:
+    tenant, recorder = asking.caller.tenant, asking.service.rounds
+    for _, session in recorder.sessions(tenant, before=2**62, limit=_SESSIONS_READ):
+        if session.last_at < since:
+            continue
+        if session.rounds:
+            seen.rounds.append(session.rounds)
+        called = seen.called[session.id]
+        for event in recorder.events(tenant, session.id, limit=_EVENTS_READ).events:
+            if event.kind == "call":
+                called.update(event.names)
+            elif event.kind == "search" and event.tokens:
+                seen.search_tokens.append(event.tokens)
