@@ -96,7 +96,7 @@ class Gateway:
         )
         self._search = LiveSearch(embedder or _bundled, None if home is None else home / "index")
         self._clients = Clients()
-        self._passing = Passing(self._servers.servers, home, self._clients.tell)
+        self._passing = Passing(self._servers.servers, home, self._clients.tell, guard)
         self._opening: asyncio.Task[None] | None = None
         self._telling: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -140,7 +140,7 @@ class Gateway:
 
         self._undo = [self._servers.on_change(changed), self._servers.on_notification(told)]
         self._opening = asyncio.create_task(self._open())
-        if self._guard is not None and self._fixed_tools:
+        if self._guard is not None:
             self._run(self._follow_decisions(self._guard))
         return self
 
@@ -212,6 +212,8 @@ class Gateway:
                 self._fixed = fixed
                 await asyncio.to_thread(self._index)
                 self._has_changed()
+            for what in sorted(await self._passing.decide_again()):
+                await self._clients.tell(what)
 
     def _index(self) -> None:
         if self._mode == "all":

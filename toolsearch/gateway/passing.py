@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -15,12 +15,12 @@ from pydantic import ValidationError
 from toolsearch.exceptions import McpError, McpProtocolError, McpRequestError
 from toolsearch.gateway.calls import protocol_error
 from toolsearch.gateway.results import passed_block, passed_contents, passed_meta
+from toolsearch.gateway.screening import Kind, Screening, is_called
 from toolsearch.gateway.uris import gateway_uri, upstream_uri
 from toolsearch.naming import near_names, public_name
 from toolsearch.sources.mcp.saved import SavedDefinitions
 from toolsearch.sources.mcp.server import McpServer
-
-Kind: TypeAlias = Literal["resources", "templates", "prompts"]
+from toolsearch.trust import TrustGuard
 
 WAIT_S = 10.0
 """How long a list waits for all servers; those that are late come with the next one."""
@@ -46,17 +46,20 @@ class Passing:
         servers: Mapping[str, McpServer],
         folder: Path | None,
         on_late: Callable[[str], Awaitable[None]],
+        guard: TrustGuard | None = None,
     ) -> None:
         """
         Args:
             servers: By name.
             folder: Where lists are kept, so that a server that rests need not be started for them.
             on_late: Is told of ``resources`` or ``prompts`` whose list came too late.
+            guard: Decides what is passed on; None for all.
         """
         self._servers = servers
         self._saved = {} if folder is None else {kind: SavedDefinitions(folder / kind) for kind in _ITEMS}
         self._known: dict[tuple[Kind, str], list[Any]] = {}
         self._on_late = on_late
+        self._screening = Screening(guard)
         self._asking: dict[tuple[Kind, str], asyncio.Task[None]] = {}
         self._prompts: dict[str, tuple[str, str]] = {}
 
@@ -95,6 +98,8 @@ class Passing:
             MCPError: no server has it, or its server failed, which is named.
         """
         server, own = self._place(uri)
+        if not await self._is_passed("resources", server.name, own):
+            raise _no_resource(uri)
         try:
             result = await server.read_resource(own)
         except McpError as exc:
@@ -138,6 +143,10 @@ class Passing:
         except McpError as exc:
             raise protocol_error(exc) from exc
 
+    async def decide_again(self) -> set[str]:
+        """Asks the guard anew, and gives the lists that are others now, as clients are told of them."""
+        return {_told_as(kind) for kind in await self._screening.again()}
+
     async def close(self) -> None:
         """Ends what still runs."""
         for task in tuple(self._asking.values()):
@@ -149,14 +158,14 @@ class Passing:
         found = upstream_uri(uri)
         server = None if found is None else self._servers.get(found[0])
         if found is None or server is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no resource {uri!r:.200}.")
+            raise _no_resource(uri)
         return server, found[1]
 
     async def _prompt(self, name: str) -> tuple[McpServer, str]:
         if name not in self._prompts:
             await self.prompts()
-        if name not in self._prompts:
-            near = near_names(name, self._prompts)
+        if name not in self._prompts or not await self._is_passed("prompts", *self._prompts[name]):
+            near = near_names(name, self._prompts.keys() - {name})
             meant = f" Did you mean {' or '.join(near)}?" if near else ""
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {name!r:.200}.{meant}")
         server, own = self._prompts[name]
@@ -174,9 +183,16 @@ class Passing:
         return [
             (name, item)
             for name in self._servers
-            for record in self._known.get((kind, name), ())
+            for record in await self._screening.passed(kind, name, self._known.get((kind, name), ()))
             if (item := _item(kind, name, record)) is not None
         ]
+
+    async def _is_passed(self, kind: Kind, server: str, own: str) -> bool:
+        """Whether this may be asked for: what is listed and held back is not; what is not listed may be."""
+        records = self._known.get((kind, server), ())
+        listed = any(is_called(kind, record, own) for record in records)
+        passed = await self._screening.passed(kind, server, records)
+        return not listed or any(is_called(kind, record, own) for record in passed)
 
     def _is_to_ask(self, kind: Kind, server: McpServer) -> bool:
         """Whether a server must be asked: it runs, or nothing is known of it."""
@@ -253,6 +269,10 @@ def _item(kind: Kind, server: str, record: Any) -> Any:
     except ValidationError:
         _log.warning("one of the %s of MCP server %r cannot be read", kind, server)
         return None
+
+
+def _no_resource(uri: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, f"There is no resource {uri!r:.200}.")
 
 
 def _told_as(kind: Kind) -> str:

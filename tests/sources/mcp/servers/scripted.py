@@ -14,6 +14,7 @@ deaf: Go on after standard input has ended.
 child: Start a process that keeps standard output open.
 refuse: A method that is answered with an error.
 hold_first_list: The first listing is answered after the second.
+prompts, resources: What it lists beside tools; each prompt and each resource says its name.
 logging: It logs, and knows the level that it was set to.
 """
 
@@ -87,6 +88,14 @@ def change(arguments: Any, request: Any) -> Any:
     return text("changed")
 
 
+def relabel(arguments: Any, request: Any) -> Any:
+    """Lists other prompts or resources from now on."""
+    STATE.update(arguments)
+    for kind in arguments:
+        send({"method": f"notifications/{kind}/list_changed"})
+    return text("changed")
+
+
 def later(arguments: Any, request: Any) -> Any:
     """Answers only once the tools have been listed again."""
     STATE["later"] = request["id"]
@@ -142,6 +151,7 @@ DEEDS: dict[str, Deed] = {
     "hang": hang,
     "progress": progress,
     "change": change,
+    "relabel": relabel,
     "later": later,
     "big": big,
     "raw": raw,
@@ -185,12 +195,21 @@ def answer(request: Any) -> None:
             "capabilities": {
                 "tools": {"listChanged": True},
                 **({"logging": {}} if SCRIPT.get("logging") else {}),
+                **{kind: {} for kind in ("prompts", "resources") if kind in SCRIPT},
             },
             "serverInfo": {"name": "scripted", "version": "1"},
         }
     elif method == "logging/setLevel" and SCRIPT.get("logging"):
         STATE["level"] = request["params"]["level"]
         result = {}
+    elif method in {"prompts/list", "resources/list"} and method.partition("/")[0] in SCRIPT:
+        kind = method.partition("/")[0]
+        result = {kind: STATE.get(kind, SCRIPT[kind])}
+    elif method == "prompts/get" and "prompts" in SCRIPT:
+        content = {"type": "text", "text": request["params"]["name"]}
+        result = {"messages": [{"role": "user", "content": content}]}
+    elif method == "resources/read" and "resources" in SCRIPT:
+        result = {"contents": [{"uri": request["params"]["uri"], "text": "read"}]}
     elif method == "tools/list":
         STATE["lists"] += 1
         if SCRIPT.get("grow"):
