@@ -10,6 +10,7 @@ from toolsearch.postgres.url import DatabaseUrl
 from toolsearch.server.database import SqliteDatabase
 from toolsearch.server.opening import open_postgres
 from toolsearch.server.round_store import SqliteRoundStore
+from toolsearch.server.usage_store import SqliteUsageStore
 from toolsearch.session.database import FORMAT, file_format
 from toolsearch.session.sqlite import SqliteSessionStore
 from toolsearch.tools import JsonObject
@@ -69,5 +70,10 @@ def upgrade(database: Path | DatabaseUrl) -> tuple[int, int]:
     before = file_format(database)
     if before > FORMAT:
         raise StoreError(database, f"has format {before}, and this release reads {FORMAT}")
-    with SqliteDatabase(database), SqliteSessionStore(database), SqliteRoundStore(database, ttl_s=1.0):
+    with (
+        SqliteDatabase(database),
+        SqliteSessionStore(database),
+        SqliteRoundStore(database, ttl_s=1.0),
+        SqliteUsageStore(database, ttl_s=1.0),
+    ):
         return before, file_format(database)
