@@ -187,9 +187,13 @@ def memory(measured: Measured) -> JsonObject:
         sizes: list[float] = []
         done, took_s = 0, 0.0
         failures = 0
-        while len(sizes) < 10 and took_s < MEMORY_S:
+        for _ in range(10):
             run = loaded(
-                service, mix, connections=CALLERS, seconds=MEMORY_S - took_s, total=MEMORY_REQUESTS // 10
+                service,
+                mix,
+                connections=CALLERS,
+                seconds=MEMORY_S / 10,
+                total=MEMORY_REQUESTS // 10,
             )
             done, took_s = done + run["requests"], took_s + run["seconds"]
             failures += sum(run["failures"].values())
@@ -207,27 +211,22 @@ def memory(measured: Measured) -> JsonObject:
 
 
 def _mix(measured: Measured) -> list[tuple[str, str, Any]]:
-    """A hundred kinds of requests: mostly cheap ones, so that many fit into the time; five are searches."""
-    mix: list[tuple[str, str, Any]] = []
-    for i in range(100):
-        session = f"/v1/sessions/memory-{i}"
-        query = measured.queries[i]
-        kinds: list[tuple[str, str, Any]] = [
-            ("GET", "/healthz", None),
-            ("GET", "/v1/tools?limit=5", None),
-            ("GET", f"/v1/tools/no-such-tool-{i}", None),
-            ("GET", "/v1/catalogs/default", None),
-            ("GET", session, None),
-            ("POST", "/v1/search", {"queries": "select:no_such_tool"}),
-            ("POST", f"{session}/forget", {}),
-            ("POST", "/v1/feedback", {"tool": "no_such_tool", "outcome": "called"}),
-            ("POST", "/v1/search", {"k": 0}),
-        ]
-        mix.append(
-            kinds[i % len(kinds)]
-            if i % 20
-            else ("POST", f"{session}/search", {"arguments": {"queries": [query]}})
-        )
+    """A thousand requests, mostly cheap ones, so that many fit into the time; one in 25 searches."""
+    cheap: list[tuple[str, str, Any]] = [
+        ("GET", "/healthz", None),
+        ("GET", "/v1/tools?limit=5", None),
+        ("GET", "/v1/tools/no-such-tool", None),
+        ("GET", "/v1/catalogs/default", None),
+        ("POST", "/v1/search", {"queries": "select:no_such_tool"}),
+        ("POST", "/v1/search", {"k": 0}),
+        ("GET", "/no-such-path", None),
+    ]
+    mix = [cheap[i % len(cheap)] for i in range(1000)]
+    for i in range(0, len(mix), 50):
+        query = measured.queries[i % len(measured.queries)]
+        mix[i] = ("POST", f"/v1/sessions/memory-{i}/search", {"arguments": {"queries": [query]}})
+        mix[i + 25] = ("POST", "/v1/search", {"queries": query})
+    mix[10] = ("POST", "/v1/feedback", {"tool": "no_such_tool", "outcome": "called"})
     return mix
 
 

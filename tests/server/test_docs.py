@@ -1,4 +1,4 @@
-"""docs/server.md says what is so."""
+"""docs/server.md, and what the README says of the service, is so."""
 
 import re
 import shutil
@@ -15,7 +15,12 @@ from toolsearch.server import ServerSettings, create_app, serving
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^\$ (curl .*127\.0\.0\.1:8400.*)\n([^$`]*)", TEXT, re.MULTILINE)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = [
+    example
+    for page in (TEXT, README)
+    for example in re.findall(r"^\$ (curl .*127\.0\.0\.1:8400.*)\n([^$`]*)", page, re.MULTILINE)
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +41,7 @@ def test_a_request_has_the_answer_that_is_shown(url: str, command: str, shown: s
 
 
 def test_there_are_such_requests() -> None:
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 7
 
 
 def test_every_path_of_the_api_is_listed(url: str) -> None:
