@@ -147,6 +147,15 @@ def serve(
     rate_burst: Annotated[
         Whole, _option("--rate-burst", variable="RATE_BURST", metavar="N", help="Of them at once; 50.")
     ] = None,
+    max_per_key: Annotated[
+        Whole,
+        _option(
+            "--max-per-key",
+            variable="MAX_PER_KEY",
+            metavar="N",
+            help="Requests of a key that run at once; any number without it.",
+        ),
+    ] = None,
     timeout_s: Annotated[
         float | None,
         _option("--timeout-s", variable="TIMEOUT_S", metavar="S", help="Seconds for a request; 30."),
@@ -241,21 +250,24 @@ def serve(
 
     from toolsearch.cli.database import needing_psycopg
     from toolsearch.server.app import create_app
+    from toolsearch.server.audit import LOGGER
     from toolsearch.server.running import make_server
     from toolsearch.server.settings import ServerSettings, made_settings, read_settings_file
 
     given = {**locals(), **proxies}
-    flags = {name: given[name] for name in ServerSettings.model_fields if name in given}
-    settings = made_settings(
-        {} if config is None else read_settings_file(config),
-        {name: value for name, value in flags.items() if value != []},
-        {"api_key": os.environ.get(api_key_env) or None},
-    )
+    flags = {name: given[name] for name in ServerSettings.model_fields if given.get(name, []) != []}
+
+    def read_settings() -> ServerSettings:
+        read = {} if config is None else read_settings_file(config)
+        return made_settings(read, flags, {"api_key": os.environ.get(api_key_env) or None})
+
+    settings = read_settings()
     tools = _python_tools(call)
     with needing_psycopg():
         chosen = _embedder_for(index, settings)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger(LOGGER).setLevel(logging.INFO)
     if log:
-        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
         logging.getLogger("toolsearch.server").setLevel(logging.INFO)
     if settings.database is None:
         say("Sessions, keys and usage are kept in memory; --database FILE keeps them for longer.")
@@ -263,7 +275,7 @@ def serve(
         index if index is not None and not isinstance(settings.database, DatabaseUrl) else settings.database
     )
     with needing_psycopg():
-        app = create_app(index, settings, embedder=chosen, tools=tools)
+        app = create_app(index, settings, embedder=chosen, tools=tools, read_settings=read_settings)
         server = make_server(app, settings, on_start=lambda url: say(f"Serving {what} at {url}"))
     try:
         server.run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ def create_app(
     *,
     embedder: Embedder | None = None,
     tools: Tools = (),
+    read_settings: Callable[[], ServerSettings] | None = None,
     reranker: Reranker | None = None,
 ) -> FastAPI:
     """An application that answers from `index`, which is loaded when it starts.
@@ -37,6 +38,7 @@ def create_app(
             PostgreSQL database it fills an empty catalog; None for the catalog that is there.
         embedder: The one that the index was built with; by default what the settings name.
         tools: What may be called over HTTP; none by default.
+        read_settings: Reads the settings again on a reload, where limits and keys may have changed.
         reranker: By default what the settings name.
 
     Raises:
@@ -58,6 +60,7 @@ def create_app(
         raise ImportError("The service needs FastAPI. Install it: pip install 'toolsearch[server]'") from exc
 
     from toolsearch.exceptions import ToolSearchError
+    from toolsearch.server.current import CurrentSettings
     from toolsearch.server.edge import REQUEST_ID, Edge
     from toolsearch.server.idempotency import REPLAYED, Idempotency
     from toolsearch.server.proxy.providers import providers_of
@@ -70,7 +73,8 @@ def create_app(
     given = Path(index) if isinstance(index, str) else index
     if reranker is None and settings.rerank:
         reranker = _reranker(settings.rerank)
-    service = Service.open(given, settings, embedder, tools, reranker=reranker)
+    current = CurrentSettings(settings, read_settings)
+    service = Service.open(given, current, embedder, tools, reranker=reranker)
 
     providers = providers_of(settings)
     upstream = Upstream(settings)
@@ -105,7 +109,7 @@ def create_app(
     if providers:
         app.add_middleware(Proxies, service=service, providers=providers, upstream=upstream)
     app.add_middleware(
-        Edge, settings=settings, keys=service.keys, metrics=service.metrics, providers=providers
+        Edge, settings=current, keys=service.keys, metrics=service.metrics, providers=providers
     )
     if settings.allow_origin:
         app.add_middleware(

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 
 from toolsearch.api.scopes import KeyScope
-from toolsearch.exceptions import ForeignRequestError
+from toolsearch.exceptions import ForeignRequestError, TooBusyError
+from toolsearch.server.audit import audit
+from toolsearch.server.current import CurrentSettings
 from toolsearch.server.incoming import read_body
 from toolsearch.server.keys import Caller, KeyCheck
 from toolsearch.server.metrics import Metrics
@@ -44,9 +49,30 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_RETRY_AFTER_S = 1.0
 _UNROUTED = "(none)"
 
 _log = logging.getLogger("toolsearch.server")
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What follows from settings: how often callers may ask, and by which hosts."""
+
+    settings: ServerSettings
+    rates: Rates
+    hosts: Collection[str]
+    checks_host: bool
+
+    @classmethod
+    def of(cls, settings: ServerSettings) -> _Limits:
+        own = {settings.host.lower(), f"[{settings.host.lower()}]"} if settings.is_loopback else set()
+        return cls(
+            settings,
+            Rates(settings.rate_per_s, settings.rate_burst),
+            frozenset({*_LOCAL, *own, *map(str.lower, settings.allow_host)}),
+            settings.is_loopback or bool(settings.allow_host),
+        )
 
 
 class Edge:
@@ -59,7 +85,7 @@ class Edge:
     def __init__(
         self,
         app: ASGIApp,
-        settings: ServerSettings,
+        settings: CurrentSettings,
         keys: KeyCheck,
         metrics: Metrics,
         providers: Sequence[Provider] = (),
@@ -67,14 +93,12 @@ class Edge:
         """Below the prefixes of `providers` keys come in another header, bodies are not read, and errors are
         those of the provider."""
         self._app = app
-        self._settings = settings
+        self._current = settings
         self._keys = keys
         self._metrics = metrics
         self._providers = providers
-        self._rates = Rates(settings.rate_per_s, settings.rate_burst)
-        own = {settings.host.lower(), f"[{settings.host.lower()}]"} if settings.is_loopback else set()
-        self._hosts: Collection[str] = {*_LOCAL, *own, *map(str.lower, settings.allow_host)}
-        self._checks_host = settings.is_loopback or bool(settings.allow_host)
+        self._limits = _Limits.of(settings.now)
+        self._running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -84,6 +108,8 @@ class Edge:
             # There is nothing here for websockets, and no check of who opens them.
             await send({"type": "websocket.close", "code": 1008})
             return
+        if self._limits.settings is not self._current.now:
+            self._limits = _Limits.of(self._current.now)
         started, request_id = time.perf_counter(), uuid4().hex[:16]
         state: dict[str, Any] = scope.setdefault("state", {})
         state.update(request_id=request_id, caller=Caller(scopes=frozenset()), body=b"")
@@ -101,13 +127,12 @@ class Edge:
 
         try:
             state["caller"] = await self._caller(scope, provider)
-            if not _is_public(scope["path"]):
-                self._rates.take(state["caller"].key_id)
-            if provider is None:
-                state["body"] = await self._body(scope, receive)
-                await self._app(scope, _replayed(state["body"], receive), send_on)
-            else:
-                await self._app(scope, receive, send_on)
+            with self._taken(scope):
+                if provider is None:
+                    state["body"] = await self._body(scope, receive)
+                    await self._app(scope, _replayed(state["body"], receive), send_on)
+                else:
+                    await self._app(scope, receive, send_on)
         except Exception as exc:  # noqa: BLE001 - whatever it is, it is answered and told here
             if status:
                 log_failure(exc, request_id=request_id)
@@ -119,6 +144,7 @@ class Edge:
             took_s = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", _UNROUTED)
             self._metrics.answered(scope["method"], route, status, took_s)
+            audit(scope, route, status)
             key_id = state["caller"].key_id or "-"
             _log.info(
                 "%s %s %d in %.1f ms, key %s, request %s",
@@ -130,14 +156,37 @@ class Edge:
                 request_id,
             )
 
+    @contextmanager
+    def _taken(self, scope: Scope) -> Iterator[None]:
+        """Counts the request among those of its key.
+
+        Raises:
+            TooBusyError: the key makes too many.
+        """
+        if _is_public(scope["path"]):
+            yield
+            return
+        key_id = scope["state"]["caller"].key_id
+        self._limits.rates.take(key_id)
+        most = self._limits.settings.max_per_key
+        if most is not None and self._running[key_id] >= most:
+            raise TooBusyError(_RETRY_AFTER_S)
+        self._running[key_id] += 1
+        try:
+            yield
+        finally:
+            self._running[key_id] -= 1
+            if not self._running[key_id]:
+                del self._running[key_id]
+
     async def _caller(self, scope: Scope, provider: Provider | None) -> Caller:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
-        if self._checks_host and not {host, host.rpartition(":")[0]} & set(self._hosts):
+        if self._limits.checks_host and not {host, host.rpartition(":")[0]} & set(self._limits.hosts):
             raise ForeignRequestError("The service does not answer for this host.")
         origin = headers.get("origin")
-        is_own = self._settings.ui and _is_own(origin, host)
-        if origin is not None and not is_own and origin not in self._settings.allow_origin:
+        is_own = self._limits.settings.ui and _is_own(origin, host)
+        if origin is not None and not is_own and origin not in self._limits.settings.allow_origin:
             raise ForeignRequestError("Pages of this origin may not ask.")
         if _is_public(scope["path"]):
             return Caller(scopes=frozenset())
@@ -155,8 +204,8 @@ class Edge:
         """
         may_upload = scope["state"]["caller"].may(KeyScope.MANAGE)
         large = may_upload and scope["path"].startswith(UPLOAD_PATHS)
-        limit = self._settings.max_upload_bytes if large else self._settings.max_body_bytes
-        return await read_body(scope, receive, limit=limit, timeout_s=self._settings.timeout_s)
+        limit = self._limits.settings.max_upload_bytes if large else self._limits.settings.max_body_bytes
+        return await read_body(scope, receive, limit=limit, timeout_s=self._limits.settings.timeout_s)
 
 
 def _is_public(path: str) -> bool:

@@ -132,6 +132,14 @@ class KeyCheck:
         return self._own is not None or bool(self._keys)
 
     @property
+    def has_stored_keys(self) -> bool:
+        return bool(self._keys)
+
+    def put_api_key(self, api_key: str) -> None:
+        """Have `api_key` be the one beside those of the store; none where it is empty."""
+        self._own = _digest(api_key.encode()) if api_key else None
+
+    @property
     def is_stale(self) -> bool:
         """Whether the keys are to be read again before the next check."""
         return self._clock() - self._asked_at >= _KEPT_S

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
-from toolsearch.exceptions import DatabaseError
+from toolsearch.exceptions import DatabaseError, ToolSearchError
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.usage import LearnedUsage
+from toolsearch.server.current import CurrentSettings
 from toolsearch.server.keys import KeyCheck
 from toolsearch.server.learning import Learning
 from toolsearch.server.linting import CatalogLinter
@@ -47,7 +48,7 @@ _log = logging.getLogger("toolsearch.server")
 class Service:
     """What answers requests; `callable_tools` are those that it can run, by public name."""
 
-    settings: ServerSettings
+    current: CurrentSettings
     catalog: LiveCatalog
     sessions: SessionStore
     keys: KeyCheck
@@ -67,7 +68,7 @@ class Service:
     def open(
         cls,
         index: ToolIndex | Path | None,
-        settings: ServerSettings,
+        current: CurrentSettings,
         embedder: Embedder,
         tools: Tools = (),
         *,
@@ -79,10 +80,10 @@ class Service:
             ServerSettingsError: anybody in the network could do anything.
             DatabaseError, StoreError, sqlite3.Error: the database cannot be used.
         """
+        settings = current.now
         with contextlib.ExitStack() as owned:
             stores = open_stores(index, settings, owned)
-            secret = settings.api_key.get_secret_value() if settings.api_key else ""
-            keys = KeyCheck(stores.records, api_key=secret)
+            keys = KeyCheck(stores.records, api_key=_secret(settings))
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
             usage = None if stores.learned is None else LearnedUsage()
@@ -91,7 +92,7 @@ class Service:
             if usage is not None and stores.learned is not None:
                 learning = Learning(usage, stores.learned, lambda: catalog.searcher, embedder.id)
             return cls(
-                settings=settings,
+                current=current,
                 catalog=catalog,
                 sessions=stores.sessions,
                 keys=keys,
@@ -126,12 +127,30 @@ class Service:
             await asyncio.gather(*tasks)
             await asyncio.to_thread(self.close)
 
+    @property
+    def settings(self) -> ServerSettings:
+        """As they are now."""
+        return self.current.now
+
     async def reload(self) -> None:
-        """Load the index again; where that fails, the one before stays and the log says why."""
+        """Read settings and index again; where that fails, those of before stay and the log says why."""
+        try:
+            await asyncio.to_thread(self._reload_settings)
+        except ToolSearchError as exc:
+            _log.error("The settings stay as they were: %s", exc)
         try:
             await asyncio.to_thread(self.catalog.load)
         except Exception as exc:  # noqa: BLE001 - an embedder may be anybody's
             _log.error("The index cannot be loaded again: %s: %s", type(exc).__name__, exc)
+
+    def _reload_settings(self) -> None:
+        settings, restart = self.current.read_again()
+        settings.check_reach(has_keys=settings.api_key is not None or self.keys.has_stored_keys)
+        self.keys.put_api_key(_secret(settings))
+        self.work.timeout_s = settings.timeout_s
+        self.current.put(settings)
+        if restart:
+            _log.warning("Changed settings that count after a restart: %s", ", ".join(restart))
 
     def close(self) -> None:
         """Finish what runs, write what was used, close the database."""
@@ -185,6 +204,10 @@ class Service:
                 await asyncio.to_thread(self._write)
             except (sqlite3.Error, DatabaseError) as exc:
                 _log.warning("Usage and rounds cannot be written just now: %s", exc)
+
+
+def _secret(settings: ServerSettings) -> str:
+    return settings.api_key.get_secret_value() if settings.api_key else ""
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

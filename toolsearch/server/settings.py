@@ -53,6 +53,7 @@ class ServerSettings(ProxySettings):
             default one more works than there are processors: with many, what answers waits for its turn
             behind all of them. Where the embedder is asked over the network, take more.
         rate_per_s, rate_burst: Requests that each key may make a second, and at once; None for any number.
+        max_per_key: Requests of a key that run at once; None for any number.
         timeout_s: Seconds that a request may take, and its body to come.
         shutdown_s: Seconds that running requests have to finish when the service stops.
         session_ttl_s: Seconds without use after which a session is forgotten.
@@ -84,6 +85,7 @@ class ServerSettings(ProxySettings):
     max_running: int = Field(default_factory=lambda: _processors() + 1, ge=1, le=256)
     max_waiting: int = Field(default=64, ge=0)
     rate_per_s: float | None = Field(default=None, gt=0)
+    max_per_key: int | None = Field(default=None, ge=1)
     rate_burst: int = Field(default=50, ge=1)
     timeout_s: float = Field(default=30.0, gt=0)
     shutdown_s: int = Field(default=30, ge=0)

@@ -23,7 +23,7 @@ class Work:
 
     def __init__(self, *, max_running: int, max_waiting: int, timeout_s: float) -> None:
         self._most = max_running + max_waiting
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._pool = ThreadPoolExecutor(max_running, thread_name_prefix="toolsearch")
         self._taken = 0
         self._lock = threading.Lock()
@@ -45,11 +45,11 @@ class Work:
         """
         future = self._submitted(partial(work, *args, **kwargs))
         try:
-            async with asyncio.timeout(self._timeout_s) as limit:
+            async with asyncio.timeout(self.timeout_s) as limit:
                 return await asyncio.wrap_future(future)
         except TimeoutError:
             if limit.expired():
-                raise TookTooLongError(self._timeout_s) from None
+                raise TookTooLongError(self.timeout_s) from None
             raise
 
     async def run_long(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from toolsearch.api.keys import KeyList, MadeKey, NewKey
@@ -22,9 +22,11 @@ async def list_keys(asking: Administering) -> Response:
 
 
 @router.post("", response_model=MadeKey, status_code=201, summary="Make a key", operation_id="create_key")
-async def create_key(new: NewKey, asking: Administering) -> Response:
+async def create_key(new: NewKey, request: Request, asking: Administering) -> Response:
     """The key with its secret, which is shown this once. With the first key, all requests need one."""
-    return answer(await asking.run(asking.service.keys.add, new, now=time.time()), 201)
+    made = await asking.run(asking.service.keys.add, new, now=time.time())
+    request.state.subject = {"key_id": made.key.id}
+    return answer(made, 201)
 
 
 @router.delete("/{key_id}", status_code=204, summary="Revoke a key", operation_id="delete_key")
