@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
 from tests.real_servers.installed import of_npm, of_pypi
-from tests.sources.mcp.support import call, served, text_of
+from tests.sources.mcp.support import call, children, is_running, served, text_of, until
 from toolsearch import CatalogSearcher, McpServers, SearchRequest, ToolResult
 from toolsearch.messages import ImagePart
 from toolsearch.sources.checking import check_sources
@@ -229,6 +230,23 @@ def test_the_environment_of_a_process_is_short(source: McpServers, monkeypatch: 
     assert "PATH" in seen
     assert "PYTEST_CURRENT_TEST" in os.environ
     assert "PYTEST_CURRENT_TEST" not in seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_no_server_outlives_a_program_that_is_killed(configuration: JsonObject) -> None:
+    program = (
+        "import json, sys; from toolsearch import McpServers;"
+        "source = McpServers.from_config(json.loads(sys.argv[1])).open();"
+        "print(len(source.catalog.sources), flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program, json.dumps(configuration)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"{len(LISTED)}\n"
+        started = children(process.pid)
+        assert len(started) == len(LISTED)
+        process.kill()
+    until(lambda: not any(map(is_running, started)), within_s=60)
 
 
 def test_a_check_says_that_all_of_them_work(configuration: JsonObject, tmp_path: Path) -> None:

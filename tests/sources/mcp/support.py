@@ -88,13 +88,13 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def children() -> set[int]:
-    """The processes that this one has started and that are not gone, zombies among them (Linux).
+def children(of: int | None = None) -> set[int]:
+    """The processes that this one, or another, has started and that are not gone, zombies among them (Linux).
 
     A number may be another's soon after its process is gone, so nothing else may be killed or counted.
     """
     found: set[int] = set()
-    for task in Path("/proc/self/task").iterdir():
+    for task in Path(f"/proc/{of or 'self'}/task").iterdir():
         # A thread may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             found |= set(map(int, (task / "children").read_text().split()))
