@@ -138,6 +138,14 @@ def test_an_index_that_is_not_there_ends_it(run: Run, tmp_path: Path) -> None:
     assert (done.code, "does not exist" in done.err) == (3, True)
 
 
+def test_a_reranker_that_is_not_there_ends_it(run: Run, tmp_path: Path) -> None:
+    index, catalog = tmp_path / "index", tmp_path / "tools.json"
+    catalog.write_text('{"name": "ping", "description": "Ping a host."}')
+    assert run("index", "build", catalog, "-o", index).code == 0
+    done = run("serve", index, "--rerank", "acme", "--embedder", "hashing", "--port", "0")
+    assert (done.code, "Unknown reranker 'acme'" in done.err) == (4, True)
+
+
 @pytest.mark.parametrize("package", ["fastapi", "uvicorn"])
 def test_without_its_packages_it_says_what_to_install(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
