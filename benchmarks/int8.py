@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.embedding import RememberingEmbedder
 from benchmarks.peers.comparison import sampled
 from benchmarks.results import SEED
-from benchmarks.scored import score_set
+from benchmarks.scored import Scores, score_set
 from benchmarks.unseen import ndcg
 from toolsearch.embedders.tuned import WEIGHTS, EncoderConfig, TunedEmbedder
 from toolsearch.evaluation.datasets import Dataset
@@ -52,8 +54,9 @@ def int8(datasets: Sequence[Dataset], embedder: RememberingEmbedder) -> JsonObje
         "text": (
             "NDCG@10 of an encoder with int8 weights, as it is exported, less that with the float32 weights "
             "that they were made of, in points: by the cosine alone, and fused with BM25. Of the demo set "
-            f"the {len(held.queries)} requests that were held out, of other sets at most {QUERIES_PER_SET}. "
-            "The float32 weights of the encoder that ships were not kept; it was exported the same way."
+            f"the {len(sets[0].queries)} requests that were held out, of other sets at most "
+            f"{QUERIES_PER_SET}. The float32 weights of the encoder that ships were not kept; it was "
+            "exported the same way."
         ),
         "columns": [
             "encoder",
@@ -75,12 +78,17 @@ def _rows(name: str, encoder: TextEncoder, sets: Sequence[Dataset]) -> list[list
         _write_float32(encoder, Path(large))
         folders = (Path(large), Path(small))
         figures = [[_figures(each, TunedEmbedder(folder)) for folder in folders] for each in sets]
-    rows: list[list[object]] = []
-    for each, (full, short) in zip(sets, figures, strict=True):
-        values = [round(value, 4) for value in (full[0], short[0], full[1], short[1])]
-        points = "/".join(f"{100 * (after - before):+.2f}" for before, after in zip(full, short, strict=True))
-        rows.append([name, each.name.removeprefix(BENCH_PREFIX), *values, points])
-    return rows
+    names = [*(each.name.removeprefix(BENCH_PREFIX) for each in sets), "mean"]
+    values = np.round([(full[0], short[0], full[1], short[1]) for full, short in figures], 4)
+    return [
+        [name, shown, *np.round(row, 4).tolist(), _points(row)]
+        for shown, row in zip(names, [*values, values.mean(axis=0)], strict=True)
+    ]
+
+
+def _points(values: Scores) -> str:
+    """What int8 costs by the cosine alone and fused."""
+    return "/".join(f"{100 * (values[i + 1] - values[i]):+.2f}" for i in (0, 2))
 
 
 def _write_float32(encoder: TextEncoder, folder: Path) -> None:

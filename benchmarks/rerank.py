@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.data import BENCH_PREFIX
 from benchmarks.embedding import RememberingEmbedder
+from benchmarks.pair_reranker import WEIGHTS, PairReranker
 from benchmarks.peers.comparison import sampled
 from benchmarks.reranked import Head, RerankedSet, rerank_set
 from benchmarks.reranker_data import MOST_QUERIES
@@ -24,7 +25,6 @@ from toolsearch.document import render_document
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.evaluation import metrics
 from toolsearch.evaluation.datasets import Dataset
-from toolsearch.rerankers.tuned import WEIGHTS, TunedReranker
 from toolsearch.retrieval.fusion import ODDS_WEIGHT
 from toolsearch.retrieval.reranking import RERANKED
 from toolsearch.tools import JsonObject
@@ -42,7 +42,7 @@ Best = Callable[[Head], Scores]
 
 def rerank(datasets: Sequence[Dataset], embedder: RememberingEmbedder, *, folder: Path) -> JsonObject:
     """What the reranker in `folder` gains in rank and in AUROC of abstention, and the time that it takes."""
-    reranker = TunedReranker(folder)
+    reranker = PairReranker(folder)
     learned = [each for each in datasets if each.name.removeprefix(BENCH_PREFIX) in QUERIED]
     fitted = fit_logistic([rerank_set(sampled(each, FITTED_PER_SET), embedder, reranker) for each in learned])
     unseen = unseen_sets(datasets, at_most=QUERIES_PER_SET)
@@ -79,9 +79,7 @@ def rerank(datasets: Sequence[Dataset], embedder: RememberingEmbedder, *, folder
     }
 
 
-def _told_of_known(
-    datasets: Sequence[Dataset], embedder: RememberingEmbedder, reranker: TunedReranker
-) -> str:
+def _told_of_known(datasets: Sequence[Dataset], embedder: RememberingEmbedder, reranker: PairReranker) -> str:
     """What it gains for new requests over a catalog that it learned from: a sentence for each."""
     told = ""
     for dataset in datasets:
@@ -151,7 +149,7 @@ def _times(dataset: Dataset, ranked: RerankedSet, folder: Path) -> str:
     embedding = median(_ms(partial(bundled.embed_queries, [text]))[0] for text, _ in asked)
     said = []
     for threads in (1, 2):
-        reranker = TunedReranker(folder, threads=threads)
+        reranker = PairReranker(folder, threads=threads)
         reranker.warm_up()
         # The first time a tool is read it is encoded, the second time it is kept.
         times = [[_ms(partial(reranker.scores, *each)) for each in asked] for _ in range(2)]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.train_reranker -o DIR [--data DIR] [--without SET ...] [--steps N] [--layers N]
 
-What it is trained on: `benchmarks.reranker_data`. Writes what `TunedReranker` reads, the weights as
+What it is trained on: `benchmarks.reranker_data`. Writes what `PairReranker` reads, the weights as
 `pairs.pt`, and `training.json`; and `states.pt`, what the encoder made of every text, so that another
 training in the same folder begins at once.
 """
@@ -22,12 +22,12 @@ import numpy as np
 import torch
 
 from benchmarks.data import DEFAULT_DATA
+from benchmarks.pair_graph import export_reranker
+from benchmarks.pair_model import PairModel, States, encode, pair_loss, score_pairs
 from benchmarks.reranker_data import CANDIDATES, Group, groups, training_data
 from benchmarks.results import SEED
 from toolsearch.embedders.base import Vectors
 from toolsearch.tuning.encoder import TextEncoder, load_encoder
-from toolsearch.tuning.pair_graph import export_reranker
-from toolsearch.tuning.pair_model import PairModel, States, encode, pair_loss, score_pairs
 
 QUERY_TOKENS = 40
 DOCUMENT_TOKENS = 64

@@ -13,7 +13,6 @@ if find_spec("torch") is None or find_spec("onnx") is None:
         "test_average.py",
         "test_export.py",
         "test_lora.py",
-        "test_pair_model.py",
         "test_loss.py",
         "test_static.py",
         "test_training.py",

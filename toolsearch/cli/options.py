@@ -34,8 +34,8 @@ RerankerSpec: TypeAlias = Annotated[
     typer.Option(
         "--rerank",
         metavar="ID",
-        help="Read the best 20 tools once more with a cross-encoder: st:NAME (sentence-transformers), "
-        "st:FOLDER, or the folder of a trained one.",
+        help="Read the best 20 tools once more with a cross-encoder of "
+        "sentence-transformers: st:NAME or st:FOLDER.",
         show_default=False,
     ),
 ]

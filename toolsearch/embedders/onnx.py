@@ -92,7 +92,7 @@ class OnnxEncoder:
             raise ValueError(f"threads is {threads}, not at least 1.")
         self._id = embedder_id
         self._dim = dim
-        self.threads = threads or available_processors()
+        self.threads = threads or _available_processors()
         self._open = open_model
         self._opening = threading.Lock()
 
@@ -157,42 +157,20 @@ class OnnxEncoder:
             executor.shutdown(cancel_futures=True)
 
 
-def open_onnx(
-    weights: Path, vocabulary: Path, *, max_tokens: int, unknown_token: int, states: Sequence[str] = ()
-) -> OnnxModel:
+def open_onnx(weights: Path, vocabulary: Path, *, max_tokens: int, unknown_token: int) -> OnnxModel:
     """The model in these two files; texts are cut at `max_tokens`.
-
-    Args:
-        states: Names of tensors within the graph that its session gives too.
 
     Raises:
         EmbedderUnavailableError: a package is missing, or a file cannot be used.
     """
     try:
+        import onnxruntime
         import tokenizers
     except ImportError as exc:
-        raise EmbedderUnavailableError(_MISSING.format(exc.name)) from exc
-    session = open_session(weights, states=states)
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
-    except Exception as exc:
-        # It raises bare exceptions.
-        raise EmbedderUnavailableError(f"The tokenizer {str(vocabulary)!r} cannot be loaded: {exc}") from exc
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_tokens)
-    return OnnxModel(tokenizer, session, unknown_token)
-
-
-def open_session(weights: Path, *, states: Sequence[str] = ()) -> InferenceSession:
-    """A session that runs on the thread that calls it; `states` as for `open_onnx`.
-
-    Raises:
-        EmbedderUnavailableError: ONNX Runtime is missing, or the file cannot be used.
-    """
-    try:
-        import onnxruntime
-    except ImportError as exc:
-        raise EmbedderUnavailableError(_MISSING.format(exc.name)) from exc
+        raise EmbedderUnavailableError(
+            f"The embedder needs the package {exc.name!r}. "
+            "Install it: pip install --force-reinstall toolsearch"
+        ) from exc
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -202,35 +180,14 @@ def open_session(weights: Path, *, states: Sequence[str] = ()) -> InferenceSessi
     # A memory pattern would be kept for each shape ever seen.
     options.enable_mem_pattern = False
     try:
-        model = weights.read_bytes() + _more_outputs(states) if states else str(weights)
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
+        session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     except Exception as exc:
-        # It raises errors of its own kinds.
+        # Both raise errors of their own kinds.
         raise EmbedderUnavailableError(f"The model in {str(weights)!r} cannot be loaded: {exc}") from exc
-
-
-_MISSING = "The embedder needs the package {!r}. Install it: pip install --force-reinstall toolsearch"
-
-
-def _more_outputs(names: Sequence[str]) -> bytes:
-    """What makes tensors outputs of a graph when it stands behind the bytes of a model.
-
-    Protobuf merges a message that comes in two parts, and appends what may be repeated.
-
-    Source: https://protobuf.dev/programming-guides/encoding/#last-one-wins, and the numbers of the fields
-    ``ModelProto.graph``, ``GraphProto.output`` and ``ValueInfoProto.name`` and ``.type`` in onnx.proto.
-    """
-    floats = _field(2, _field(1, b"\x08\x01"))
-    return _field(7, b"".join(_field(12, _field(1, name.encode()) + floats) for name in names))
-
-
-def _field(number: int, content: bytes) -> bytes:
-    """A field of a protobuf message that has a length."""
-    length, size = len(content), bytearray()
-    while length > 127:
-        size.append(length & 127 | 128)
-        length >>= 7
-    return bytes([number << 3 | 2, *size, length]) + content
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return OnnxModel(tokenizer, session, unknown_token)
 
 
 def _equal_length_batches(token_ids: list[list[int]], wanted: list[int]) -> Iterator[list[int]]:
@@ -246,8 +203,7 @@ def _equal_length_batches(token_ids: list[list[int]], wanted: list[int]) -> Iter
         yield batch
 
 
-def available_processors() -> int:
-    """How many processors this process may use."""
+def _available_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

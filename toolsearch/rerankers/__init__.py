@@ -9,14 +9,12 @@ if TYPE_CHECKING:
     from toolsearch.rerankers.base import Reranker
     from toolsearch.rerankers.load import load_reranker
     from toolsearch.rerankers.sentence_transformers import CrossEncoderReranker
-    from toolsearch.rerankers.tuned import TunedReranker
 
-__all__ = ["CrossEncoderReranker", "Reranker", "TunedReranker", "load_reranker"]
+__all__ = ["CrossEncoderReranker", "Reranker", "load_reranker"]
 
 _MODULES = {
     "CrossEncoderReranker": "sentence_transformers",
     "Reranker": "base",
-    "TunedReranker": "tuned",
     "load_reranker": "load",
 }
 

@@ -13,13 +13,10 @@ def load_reranker(spec: str) -> Reranker:
 
     - ``st:NAME``, ``st:NAME@COMMIT``, ``st:FOLDER``: a cross-encoder of sentence-transformers from the hub,
       at a commit, or from a folder.
-    - ``FOLDER``: what ``python -m benchmarks.train_reranker`` wrote.
 
     Raises:
         RerankerError: `spec` is none of these.
     """
-    from toolsearch.rerankers.tuned import CONFIG, TunedReranker
-
     if spec.startswith("st:") and len(spec) > len("st:"):
         from toolsearch.rerankers.sentence_transformers import CrossEncoderReranker
 
@@ -28,9 +25,7 @@ def load_reranker(spec: str) -> Reranker:
         if at and name and not Path(model).is_dir():
             return CrossEncoderReranker(name, revision=commit)
         return CrossEncoderReranker(model)
-    if (Path(spec) / CONFIG).is_file():
-        return TunedReranker(spec)
     raise RerankerError(
         f"Unknown reranker {spec!r}. Known are 'st:NAME', 'st:NAME@COMMIT' and 'st:FOLDER' (a cross-encoder "
-        "of sentence-transformers) and the folder of a trained one."
+        "of sentence-transformers)."
     )

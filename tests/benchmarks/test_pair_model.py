@@ -1,23 +1,23 @@
 """A reranker in training: padding and company change no score, and it learns which tool serves."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-from tests.tuning.tiny import TOOLS
+from benchmarks.pair_model import PairModel, States, encode, pair_loss, score_pairs
+from tests.tuning.tiny import TOOLS, build_tiny_model
 from toolsearch.document import render_document
 from toolsearch.tuning.encoder import TextEncoder, load_encoder
-from toolsearch.tuning.pair_model import PairModel, States, encode, pair_loss, score_pairs
 
 QUERIES = ("what is the weather in my city", "send a letter", "pay")
 DOCUMENTS = tuple(map(render_document, TOOLS))
 
 
-@pytest.fixture
-def encoder(tiny_model: Path) -> TextEncoder:
-    return load_encoder(tiny_model, precision="fp32", device="cpu")
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> TextEncoder:
+    folder = tmp_path_factory.mktemp("tiny")
+    build_tiny_model(folder)
+    return load_encoder(folder, precision="fp32", device="cpu")
 
 
 def states(encoder: TextEncoder, texts: tuple[str, ...], layers: int = 1) -> list[States]:

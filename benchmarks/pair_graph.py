@@ -1,4 +1,4 @@
-"""A trained reranker as an ONNX graph with int8 weights, and its folder for `TunedReranker`."""
+"""A trained reranker as an ONNX graph with int8 weights, and its folder for `PairReranker`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from benchmarks.pair_model import PairModel
+from benchmarks.pair_reranker import WEIGHTS, RerankerConfig
 from toolsearch.embedders.tuned import WEIGHTS as ENCODER_WEIGHTS
 from toolsearch.exceptions import TuningError
-from toolsearch.rerankers.tuned import WEIGHTS, RerankerConfig
 from toolsearch.tuning.encoder import TextEncoder
 from toolsearch.tuning.graph import BertShape, GraphBuilder, Weights
-from toolsearch.tuning.pair_model import PairModel
 
 KEYS = ("attention.self.key.", "attention.self.value.")
 QUERY = "attention.self.query."

@@ -1,29 +1,30 @@
-"""A reranker that reads the token states of an encoder, from its folder; offline and without torch."""
+"""The reranker that was tried: it reads the token states of the bundled encoder; int8, without torch."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import onnx
+import onnxruntime
+import tokenizers
 from numpy.typing import NDArray
 
 from toolsearch.embedders.bundled import FOLDER as ENCODER
 from toolsearch.embedders.files import check_file, id_of, read_facts, write_facts
-from toolsearch.embedders.onnx import OnnxModel, available_processors, open_onnx, open_session
-from toolsearch.embedders.tuned import TOKENIZER, EncoderConfig
+from toolsearch.embedders.onnx import MAX_CHARACTERS
+from toolsearch.embedders.text import without_surrogates
+from toolsearch.embedders.tuned import TOKENIZER
 from toolsearch.embedders.tuned import WEIGHTS as ENCODER_WEIGHTS
 from toolsearch.exceptions import EmbedderUnavailableError, RerankerError
 from toolsearch.rerankers.base import LogOdds, as_log_odds
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
 
 CONFIG = "reranker.json"
 WEIGHTS = "reranker.int8.onnx"
@@ -87,11 +88,12 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Models:
-    encoder: OnnxModel
-    pairs: InferenceSession
+    tokenizer: Any
+    encoder: Any
+    pairs: Any
 
 
-class TunedReranker:
+class PairReranker:
     """Scores by a few layers in which the tokens of a query attend to those of a document.
 
     What they read are the states that an encoder gives to either text alone. So a document is encoded once
@@ -105,7 +107,7 @@ class TunedReranker:
         *,
         encoder: Path | str = ENCODER,
         kept: int = KEPT,
-        threads: int | None = None,
+        threads: int = 1,
     ) -> None:
         """Reads ``reranker.json`` and loads nothing yet.
 
@@ -113,21 +115,19 @@ class TunedReranker:
             folder: What ``python -m benchmarks.train_reranker`` wrote.
             encoder: The folder of the encoder that it was trained on.
             kept: Documents whose states are kept.
-            threads: For the documents of a query; None takes every processor that this process may use.
+            threads: For the documents of a query.
 
         Raises:
             RerankerError: the folder holds no reranker.
-            EmbedderUnavailableError: there is no encoder in its folder.
         """
         if kept < 0:
             raise ValueError(f"kept is {kept}, not at least 0.")
-        if threads is not None and threads < 1:
+        if threads < 1:
             raise ValueError(f"threads is {threads}, not at least 1.")
         self.folder, self.encoder = Path(folder), Path(encoder)
         self._config = RerankerConfig.read(self.folder)
-        self._unknown = EncoderConfig.read(self.encoder).unknown_token
         self.id = id_of(self._config.name, self._config)
-        self.threads = threads or available_processors()
+        self.threads = threads
         self._kept: OrderedDict[str, _Told] = OrderedDict()
         self._most = kept
         self._lock, self._opening = threading.Lock(), threading.Lock()
@@ -147,7 +147,7 @@ class TunedReranker:
         """Log odds (n,) that each document serves the query; nothing is said of a text without tokens.
 
         Raises:
-            RerankerError: a file is missing or altered, or a model could not be run.
+            RerankerError: a file is missing or altered.
         """
         if not documents:
             return np.zeros(0)
@@ -165,7 +165,8 @@ class TunedReranker:
                 "document": states,
                 "vector": np.stack([told[place].vector for place in places]),
             }
-            return _run(self._models.pairs, ["score"], inputs)[0]
+            (found,) = self._models.pairs.run(["score"], inputs)
+            return np.asarray(found)
 
         logits = np.zeros(len(documents))
         for places, found in zip(by_length.values(), self._each(score, by_length.values()), strict=True):
@@ -199,13 +200,12 @@ class TunedReranker:
 
     def _encoded(self, text: str, max_tokens: int) -> tuple[States, States, States]:
         """The states of a text as a query's, as a document's and at last, each (tokens, hidden)."""
-        model = self._models.encoder
-        ids = model.tokenize(text)
+        ids = self._models.tokenizer.encode(without_surrogates(text[:MAX_CHARACTERS])).ids
         ids = ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
         row = np.array([ids], dtype=np.int64)
         inputs = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
         wanted = [self._config.query_state, self._config.document_state, LAST]
-        query, document, last = (each[0] for each in _run(model.session, wanted, inputs))
+        query, document, last = (each[0] for each in self._models.encoder.run(wanted, inputs))
         return query, document, last
 
     @property
@@ -217,31 +217,31 @@ class TunedReranker:
     def _opened(self) -> _Models:
         config = self._config
         weights, pairs = self.encoder / ENCODER_WEIGHTS, self.folder / WEIGHTS
-        named = f"{CONFIG} names"
         try:
             for path, sha256 in ((weights, config.encoder_sha256), (pairs, config.weights_sha256)):
                 check_file(
                     path,
                     sha256,
                     owner="The reranker's file",
-                    expected=named,
+                    expected=f"{CONFIG} names",
                     remedy="Train it again, or copy the whole folder.",
                 )
-            encoder = open_onnx(
-                weights,
-                self.encoder / TOKENIZER,
-                max_tokens=max(config.query_tokens, config.document_tokens),
-                unknown_token=self._unknown,
-                states=(config.query_state, config.document_state),
-            )
-            return _Models(encoder, open_session(pairs))
         except EmbedderUnavailableError as exc:
             raise RerankerError(f"The reranker cannot be loaded: {exc}") from exc
+        tokenizer = tokenizers.Tokenizer.from_file(str(self.encoder / TOKENIZER))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        encoder = onnx.load(weights)
+        for name in (config.query_state, config.document_state):
+            encoder.graph.output.append(
+                onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
+            )
+        return _Models(tokenizer, _session(encoder.SerializeToString()), _session(pairs.read_bytes()))
 
 
-def _run(session: InferenceSession, wanted: list[str], inputs: Mapping[str, Any]) -> list[States]:
-    try:
-        answered: list[States] = session.run(wanted, inputs)
-    except Exception as exc:
-        raise RerankerError(f"The reranker could not run its model: {exc}") from exc
-    return answered
+def _session(model: bytes) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
