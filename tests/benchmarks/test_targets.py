@@ -133,3 +133,13 @@ def test_the_import_is_light() -> None:
     measured = read("scale.json")["import"]
     assert measured["import_s"] < 0.3
     assert measured["heavy_modules"] == []
+
+
+def test_int8_costs_less_than_half_a_point() -> None:
+    """In the mean over the sets, by the cosine alone and fused, before and after a training."""
+    table = read("tables/int8.json")
+    means = [row[2:6] for row in table["rows"] if row[1] == "mean"]
+    assert len(means) == 2
+    for dense, dense_int8, fused, fused_int8 in means:
+        assert dense_int8 >= dense - 0.005
+        assert fused_int8 >= fused - 0.005
