@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +27,7 @@ from toolsearch.formats import write_tools
 from toolsearch.sources.files import read_catalog
 from toolsearch.tools import JsonObject
 
-DEMO = REPOSITORY / "indexes" / "demo" / "catalog"
+DEMO = REPOSITORY / "indexes" / "demo"
 FEW = 5
 ROUNDS = 1500
 BLOCKS = 5
@@ -36,18 +35,19 @@ WARM_UP = 50
 PATH = "/openai/v1/chat/completions"
 
 
-def proxied(index: Path) -> JsonObject:
+def proxied() -> JsonObject:
     """Added latencies and their ratios, with few tools and with many; `ratio` is the worse of the two."""
-    tools = write_tools(read_catalog(DEMO).catalog.values(), "openai_chat")
+    tools = write_tools(read_catalog(DEMO / "catalog").catalog.values(), "openai_chat")
     with ExitStack() as running:
         provider = running.enter_context(_process("provider"))
         plain = running.enter_context(_process("plain", "--upstream", f"http://{HOST}:{provider.port}"))
         upstream = f"http://{HOST}:{provider.port}/openai/v1"
-        service = running.enter_context(Serving(index, "--openai-upstream", upstream))
+        service = running.enter_context(Serving(DEMO / "index", "--openai-upstream", upstream))
         few = _compared(provider, plain, service, tools[:FEW])
         many = _compared(provider, plain, service, tools)
     worse = max(few, many, key=lambda part: part["ratio"])
     return {
+        "tools": len(tools),
         "few_tools": few,
         "many_tools": many,
         "ratio": worse["ratio"],

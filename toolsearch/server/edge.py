@@ -6,13 +6,13 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 
 from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import ForeignRequestError, TooBusyError
@@ -48,6 +48,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_RAW_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in _HEADERS.items())
+_RAW_REQUEST_ID = REQUEST_ID.lower().encode()
 _LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _RETRY_AFTER_S = 1.0
 _UNROUTED = "(none)"
@@ -120,9 +122,7 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in {**_HEADERS, REQUEST_ID: request_id}.items():
-                    headers.setdefault(name, value)
+                message["headers"] = _completed(message.get("headers", ()), request_id)
             await send(message)
 
         try:
@@ -220,6 +220,14 @@ def _is_own(origin: str | None, host: str) -> bool:
     """
     scheme, _, authority = (origin or "").lower().partition("://")
     return scheme in {"http", "https"} and bool(authority) and authority == host
+
+
+def _completed(headers: Iterable[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+    """The headers of a response, with those of `_HEADERS` that it lacks."""
+    own = list(headers)
+    names = {name.lower() for name, _ in own}
+    added = (*_RAW_HEADERS, (_RAW_REQUEST_ID, request_id.encode()))
+    return [*own, *(header for header in added if header[0] not in names)]
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable
+from typing import TYPE_CHECKING, cast
 
 from starlette.datastructures import Headers
 
@@ -64,20 +64,25 @@ class Incoming:
         """The body is not wanted, or has been read already."""
         self._is_read.set()
 
-    async def while_there(self, work: Coroutine[Any, Any, None]) -> None:
+    async def while_there(self, work: Awaitable[None]) -> None:
         """Do `work`, and stop it when the client goes away. Nothing is raised then."""
-        working = asyncio.ensure_future(work)
-        gone = asyncio.ensure_future(self._gone())
-        try:
-            await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if working.done():
-                await working
-        finally:
-            working.cancel()
-            gone.cancel()
-            await asyncio.gather(working, gone, return_exceptions=True)
+        working = cast("asyncio.Task[None]", asyncio.current_task())
+        is_gone = False
 
-    async def _gone(self) -> None:
-        await self._is_read.wait()
-        while (await self._receive())["type"] != _GONE:
-            pass
+        async def watch() -> None:
+            nonlocal is_gone
+            await self._is_read.wait()
+            while (await self._receive())["type"] != _GONE:
+                pass
+            is_gone = True
+            working.cancel()
+
+        watching = asyncio.ensure_future(watch())
+        try:
+            await work
+        except asyncio.CancelledError:
+            # Somebody else may want this task to end, too.
+            if not is_gone or working.uncancel() > 0:
+                raise
+        finally:
+            watching.cancel()

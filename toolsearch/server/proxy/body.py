@@ -24,10 +24,12 @@ class Body:
     Attributes:
         request: Its members. The tools may be those of another request, so none of it is to be changed.
         tools_key: Digest of the text of its tools; empty for none.
+        n_read: How many characters had to be read.
     """
 
     request: JsonObject
-    tools_key: bytes = b""
+    tools_key: bytes
+    n_read: int
 
 
 class KnownTools:
@@ -37,6 +39,11 @@ class KnownTools:
         self._max = max_lists
         self._kept: OrderedDict[str, tuple[bytes, Any]] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest list that is known."""
+        return max(map(len, tuple(self._kept)), default=0)
 
     def read(self, raw: bytes) -> Body | None:
         """The body, or None for one that is no JSON object."""
@@ -50,7 +57,7 @@ class KnownTools:
         if text[place] != "{":
             return None
         request: JsonObject = {}
-        key = b""
+        key, n_tools = b"", 0
         place = _space(text, place + 1)
         while text[place] != "}":
             if text[place] != '"':
@@ -61,7 +68,9 @@ class KnownTools:
                 return None
             place = _space(text, place + 1)
             if name == _TOOLS:
+                begin = place
                 request[name], key, place = self._tools(text, place)
+                n_tools = place - begin
             else:
                 request[name], place = _READ(text, place)
             place = _space(text, place)
@@ -71,7 +80,7 @@ class KnownTools:
                     return None
             elif text[place] != "}":
                 return None
-        return Body(request, key) if not text[place + 1 :].strip() else None
+        return Body(request, key, len(text) - n_tools) if not text[place + 1 :].strip() else None
 
     def _tools(self, text: str, place: int) -> tuple[Any, bytes, int]:
         """The tools at `place`, the digest of their text, and where they end."""

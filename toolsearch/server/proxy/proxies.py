@@ -89,7 +89,7 @@ class Proxies:
             asking = self._upstream.ask(provider, scope["method"], target, headers, content)
             await incoming.while_there(_passed(asking, send))
             return
-        limit, timeout_s = self._settings.proxy_max_body_bytes, self._settings.timeout_s
+        limit, timeout_s = self._settings.proxy_max_body_bytes, self._service.settings.timeout_s
         raw = await read_body(scope, receive, limit=limit, timeout_s=timeout_s)
         incoming.read()
         state = scope["state"]

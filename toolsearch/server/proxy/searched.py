@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _TOOLS = b'"tools"'
 _IDEMPOTENCY = b"idempotency-key"
 _SMALL = 1 << 18
-"""Bytes of a body that may be read between two others."""
+"""What of a body may be read while other requests wait."""
 
 _log = logging.getLogger(__name__)
 
@@ -136,18 +136,20 @@ class Searched:
         tenant = self._tenants.of(asked.caller)
         # An index that has to be built takes as long as it takes.
         run = self._service.work.run_long
-        body = tenant.bodies.read(asked.raw) if len(asked.raw) < _SMALL else None
-        body = body or await run(tenant.bodies.read, asked.raw)
+        if len(asked.raw) < tenant.bodies.longest + _SMALL:
+            body = tenant.bodies.read(asked.raw)
+        else:
+            body = await run(tenant.bodies.read, asked.raw)
         if body is None:
             return Prepared(asked.raw)
-        if len(asked.raw) < _SMALL and self._is_quick(asked, tenant, body):
+        if self._is_quick(asked, tenant, body):
             return self._opened(asked, tenant, body)
         return await run(self._opened, asked, tenant, body)
 
     def _is_quick(self, asked: Asked, tenant: Tenant, body: Body) -> bool:
         """Whether nothing has to be built or read from a store, so that no thread is worth its while."""
         wishes = asked.wishes
-        if wishes.session_id or wishes.catalog or not body.tools_key:
+        if wishes.session_id or wishes.catalog or not body.tools_key or body.n_read > _SMALL:
             return False
         return tenant.own(wishes.pins).lists.has_opened(_list_key(asked, body))
 

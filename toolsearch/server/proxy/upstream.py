@@ -6,7 +6,6 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -24,12 +23,30 @@ Content: TypeAlias = bytes | AsyncIterator[bytes] | None
 _PASSING = frozenset({429, 500, 502, 503, 504, 529})
 _NO_QUOTA = b"insufficient_quota"
 _BASE_WAIT_S = 0.5
+_URLS_KEPT = 64
 # Nobody's request has been carried out.
 _BEFORE_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
+class _NoCookies(httpx.Cookies):
+    """Takes none: they are of one caller."""
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        del response
+
+
+class _Client(httpx.AsyncClient):
+    @property
+    def cookies(self) -> httpx.Cookies:
+        return _NO_COOKIES
+
+    @cookies.setter
+    def cookies(self, cookies: object) -> None:
+        raise AttributeError("This client keeps none.")
+
+
 class Upstream:
-    """Opens nothing yet. Redirects are not followed, and cookies are not kept: they are of one caller."""
+    """Opens nothing yet. Redirects are not followed, and cookies are not kept."""
 
     def __init__(self, settings: ProxySettings) -> None:
         self._timeout = httpx.Timeout(settings.proxy_timeout_s, connect=settings.proxy_connect_s).as_dict()
@@ -40,6 +57,7 @@ class Upstream:
         )
         self._max_running = settings.proxy_max_running
         self._client: httpx.AsyncClient | None = None
+        self._urls: dict[tuple[str, bytes], httpx.URL] = {}
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -105,28 +123,36 @@ class Upstream:
     def _request(
         self, provider: Provider, method: str, target: bytes, headers: RawHeaders, content: Content
     ) -> httpx.Request:
-        base = provider.upstream
+        extensions = {"timeout": self._timeout}
         request = httpx.Request(
-            method,
-            base,
-            headers=httpx.Headers(list(headers)),
-            content=content,
-            extensions={"timeout": self._timeout},
+            method, provider.upstream, headers=list(headers), content=content, extensions=extensions
         )
-        # What is logged of a request is without its query, which may hold a key.
-        request.url = QuietURL(base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target), f"{base}/...")
+        request.url = self._url(provider, target)
         return request
+
+    def _url(self, provider: Provider, target: bytes) -> httpx.URL:
+        known = self._urls.get((provider.name, target))
+        if known is None:
+            base = provider.upstream
+            # What is logged of a request is without its query, which may hold a key.
+            url = base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target)
+            known = QuietURL(url, f"{base}/...")
+            if b"?" not in target and len(self._urls) < _URLS_KEPT:
+                self._urls[provider.name, target] = known
+        return known
 
     def _open_client(self) -> httpx.AsyncClient:
         if self._client is None:
             with hidden_proxies():
-                self._client = httpx.AsyncClient(
+                self._client = _Client(
                     limits=httpx.Limits(
                         max_connections=self._max_running, max_keepalive_connections=self._max_running
                     ),
-                    cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 )
         return self._client
+
+
+_NO_COOKIES = _NoCookies()
 
 
 def target_of(raw_path: bytes, path: str, prefix: str, query: bytes) -> bytes:
