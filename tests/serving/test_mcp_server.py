@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
 
+import mcp_types as types
 import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
@@ -226,3 +227,53 @@ def test_what_cannot_be_served_is_refused() -> None:
 
 async def _call(arguments: dict[str, Any], context: Any) -> str:
     return "ran"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_list_comes_in_pages_where_that_is_wanted(mode: str) -> None:
+    async def run() -> None:
+        async with over_http(mode, page_size=3) as client:
+            names: list[str] = []
+            cursor = None
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                assert 1 <= len(page.tools) <= 3
+                names += [tool.name for tool in page.tools]
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            assert names == [tool.name for tool in shop.TOOLS]
+            with pytest.raises(MCPError, match="of another list"):
+                await client.list_tools(cursor="no-such-tool")
+
+    asyncio.run(run())
+    with pytest.raises(ValueError, match="page_size"):
+        mcp_server(shop.TOOLS, page_size=0)
+
+
+def test_clients_are_told_of_other_tools_which_are_served_from_then_on() -> None:
+    told: list[str] = []
+
+    async def noted(message: Any) -> None:
+        told.append(type(message).__name__)
+
+    async def run() -> None:
+        server = mcp_server(shop.TOOLS[:2])
+        async with at(http_app(server)) as url, Client(url, mode="legacy", message_handler=noted) as client:
+            assert client.server_capabilities.tools == types.ToolsCapability(list_changed=True)
+            first = [tool.name for tool in (await client.list_tools()).tools]
+            assert first == [tool.name for tool in shop.TOOLS[:2]]
+            await server.change(shop.TOOLS[1:3])
+            async with asyncio.timeout(20):
+                while "ToolListChangedNotification" not in told:
+                    await asyncio.sleep(0.01)
+            assert [tool.name for tool in (await client.list_tools()).tools] == [
+                tool.name for tool in shop.TOOLS[1:3]
+            ]
+            with pytest.raises(MCPError, match="There is no tool"):
+                await client.call_tool(first[0], {})
+            with pytest.raises(DuplicateToolError):
+                await server.change([*shop.TOOLS[:1], *shop.TOOLS[:1]])
+            assert len((await client.list_tools()).tools) == 2
+
+    asyncio.run(run())
