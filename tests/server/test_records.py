@@ -13,9 +13,9 @@ from tests.postgres.support import new_database
 from toolsearch.api.keys import NewKey
 from toolsearch.api.scopes import KeyScope
 from toolsearch.api.usage import FeedbackBody, UsageDay
-from toolsearch.exceptions import AccessDeniedError
+from toolsearch.exceptions import AccessDeniedError, DatabaseUnreachableError
 from toolsearch.server.database import SqliteDatabase
-from toolsearch.server.keys import KeyCheck, KeyStore, make_key
+from toolsearch.server.keys import KeyCheck, KeyStore, StoredKey, make_key
 from toolsearch.server.records import KeptAnswer, Records
 
 
@@ -91,6 +91,41 @@ def test_a_key_that_another_process_revokes_counts_no_more_within_a_second(
     check.refresh()
     with pytest.raises(AccessDeniedError):
         check.caller(header)
+
+
+def test_keys_count_on_for_an_hour_while_the_database_is_away(store: Store) -> None:
+    class Reachable:
+        def __init__(self) -> None:
+            self.is_away = False
+
+        def stored_keys(self) -> tuple[StoredKey, ...]:
+            if self.is_away:
+                raise DatabaseUnreachableError("postgresql://db/name", "does not answer in time")
+            return store.stored_keys()
+
+        add_key = store.add_key
+        remove_key = store.remove_key
+
+    stored, made = make_key(NewKey(name="admin", scopes=frozenset({KeyScope.ADMIN})), now=0.0)
+    store.add_key(stored)
+    clock, keys = Clock(), Reachable()
+    check = KeyCheck(keys, clock=clock)
+    keys.is_away = True
+    header = f"Bearer {made.secret}".encode()
+    for _ in range(2):
+        clock.now += 1799
+        assert check.is_stale
+        check.refresh()
+        assert check.caller(header).key_id == stored.entry.id
+    clock.now += 2
+    with pytest.raises(DatabaseUnreachableError):
+        check.refresh()
+    keys.is_away = False
+    check.refresh()
+    assert not check.is_stale
+    keys.is_away = True
+    with pytest.raises(DatabaseUnreachableError):
+        KeyCheck(keys)
 
 
 def test_feedback_is_read_by_tenant_in_the_order_in_which_it_came(store: Store, clock: Clock) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import LiteralString
 
@@ -13,7 +13,7 @@ from psycopg import sql
 
 from toolsearch.catalog import Catalog, tool_from_record
 from toolsearch.document import DOCUMENT_VERSION
-from toolsearch.embedders.base import Embedder
+from toolsearch.embedders.base import Embedder, Vectors
 from toolsearch.exceptions import (
     CatalogChangedError,
     IndexFormatError,
@@ -23,9 +23,10 @@ from toolsearch.index.store import tool_line
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.postgres.database import Connection, PostgresDatabase
 from toolsearch.postgres.vectors import MAX_INDEXED_DIM, from_binary, to_binary
+from toolsearch.server.catalog_head import CatalogHead, read_head
 from toolsearch.server.catalog_store import StoredIndex, no_catalog, probed
 from toolsearch.server.stored_vectors import StoredVectors
-from toolsearch.tools import JsonObject, Tool
+from toolsearch.tools import Tool
 
 _WRITERS = 0x63617461
 """Of `pg_advisory_lock`: shared by who replaces the catalog, held alone by who could not for long."""
@@ -34,22 +35,16 @@ _REPLACE_S = 600.0
 _PRUNED_EACH = 100
 _INDEX = "tools_by_vector"
 _ROWS: LiteralString = "SELECT definition::text, vector_send(vector) FROM tools"
-_HEAD: LiteralString = (
-    "SELECT version, pruned, fingerprint, embedder_id, dim, document_version, calibration::text FROM catalog"
-)
 
 
 @dataclass(frozen=True)
-class CatalogHead:
-    """What is known of a stored catalog without reading its tools; `pruned` as in the table."""
+class _Reading:
+    """Tools, their vectors, and names of tools that are no more, as they were at one moment."""
 
-    version: int
-    pruned: int
-    fingerprint: str
-    embedder_id: str
-    dim: int
-    document_version: int
-    calibration: JsonObject | None
+    head: CatalogHead
+    tools: list[Tool]
+    vectors: list[Vectors]
+    removed: list[str] = field(default_factory=list)
 
 
 class PostgresCatalog:
@@ -76,7 +71,7 @@ class PostgresCatalog:
         Raises:
             DatabaseUnreachableError: the database does not answer.
         """
-        return self._database.transact(_head)
+        return self._database.transact(read_head)
 
     def fill(self, index: ToolIndex, *, replace: bool = False) -> bool:
         """Whether `index` is what is kept now: where nothing was, or with `replace` in place of what was.
@@ -89,7 +84,7 @@ class PostgresCatalog:
             # Another process may fill it just now, which takes its time.
             connection.execute("SELECT set_config('lock_timeout', '0', true)")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_WRITERS,))
-            older = _head(connection)
+            older = read_head(connection)
             if older is not None and not replace:
                 return False
             version = 1 if older is None else older.version + 1
@@ -131,44 +126,30 @@ class PostgresCatalog:
             index.check_embedder(embedder)
             self.fill(index)
 
-        def load(connection: Connection) -> StoredIndex:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            head = self._checked(_head(connection), embedder)
-            tools, vectors = _read(connection, embedder, "")
-            index = ToolIndex.build(Catalog(tools), vectors)
-            return StoredIndex(index.with_calibration(head.calibration), head.version)
-
-        stored = self._database.transact(load, statement_s=_REPLACE_S)
-        probed(stored.index, embedder)
-        return stored
+        # The index is made when the transaction has ended: PostgreSQL ends those that idle for long.
+        read = self._read(embedder, after=None)
+        index = ToolIndex.build(Catalog(read.tools), StoredVectors(embedder, read.tools, read.vectors))
+        index = index.with_calibration(read.head.calibration)
+        return StoredIndex(probed(index, embedder), read.head.version)
 
     def newest(self, known: StoredIndex, embedder: Embedder) -> StoredIndex:
         rows = self._database.read("SELECT version FROM catalog")
         if rows and rows[0][0] == known.version:
             return known
-
-        def refresh(connection: Connection) -> StoredIndex | None:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            head = self._checked(_head(connection), embedder)
-            if not head.pruned <= known.version <= head.version:
-                return None
-            removed = connection.execute(
-                "SELECT name FROM removed_tools WHERE version > %s", (known.version,)
-            ).fetchall()
-            tools, vectors = _read(connection, embedder, " WHERE version > %s", known.version)
-            index = known.index
-            gone = [name for (name,) in removed if index.row_of(name) is not None]
-            if gone:
-                index = index.without(*gone)
-            if tools:
-                index = index.with_tools(tools, vectors, replace=True)
-            if index.columns.fingerprint != head.fingerprint:
-                # It is another database behind the same address, such as an older copy: versions say nothing.
-                return None
-            return StoredIndex(index.with_calibration(head.calibration), head.version)
-
-        newest = self._database.transact(refresh, statement_s=_REPLACE_S)
-        return newest or self.load(embedder)
+        read = self._read(embedder, after=known.version)
+        if not read.head.pruned <= known.version <= read.head.version:
+            return self.load(embedder)
+        index = known.index
+        gone = [name for name in read.removed if index.row_of(name) is not None]
+        if gone:
+            index = index.without(*gone)
+        if read.tools:
+            vectors = StoredVectors(embedder, read.tools, read.vectors)
+            index = index.with_tools(read.tools, vectors, replace=True)
+        if index.columns.fingerprint != read.head.fingerprint:
+            # It is another database behind the same address, such as an older copy: versions say nothing.
+            return self.load(embedder)
+        return StoredIndex(index.with_calibration(read.head.calibration), read.head.version)
 
     def replace(self, known: StoredIndex, newer: ToolIndex, embedder: Embedder) -> StoredIndex:
         del embedder
@@ -208,6 +189,20 @@ class PostgresCatalog:
             finally:
                 self._is_alone = False
 
+    def _read(self, embedder: Embedder, *, after: int | None) -> _Reading:
+        """What is kept at one moment: the tools that changed after a version, or all of them for None."""
+
+        def read(connection: Connection) -> _Reading:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            head = self._checked(read_head(connection), embedder)
+            if after is None:
+                return _Reading(head, *_rows(connection, ""))
+            removed = connection.execute("SELECT name FROM removed_tools WHERE version > %s", (after,))
+            names = [name for (name,) in removed]
+            return _Reading(head, *_rows(connection, " WHERE version > %s", after), names)
+
+        return self._database.transact(read, statement_s=_REPLACE_S)
+
     def _checked(self, head: CatalogHead | None, embedder: Embedder) -> CatalogHead:
         """`head`, of a catalog that this process can search.
 
@@ -238,26 +233,8 @@ class PostgresCatalog:
         return head
 
 
-def _head(connection: Connection) -> CatalogHead | None:
-    row = connection.execute(_HEAD).fetchone()
-    if row is None:
-        return None
-    version, pruned, fingerprint, embedder_id, dim, document_version, calibration = row
-    return CatalogHead(
-        version=version,
-        pruned=pruned,
-        fingerprint=fingerprint,
-        embedder_id=embedder_id,
-        dim=dim,
-        document_version=document_version,
-        calibration=json.loads(calibration) if calibration else None,
-    )
-
-
-def _read(
-    connection: Connection, embedder: Embedder, where: LiteralString, *values: int
-) -> tuple[list[Tool], StoredVectors]:
-    """The tools of the rows, and their vectors as an embedder gives them."""
+def _rows(connection: Connection, where: LiteralString, *values: int) -> tuple[list[Tool], list[Vectors]]:
+    """The tools of the rows and their vectors, one each."""
     tools, vectors = [], []
     # A cursor of the server, so that no more than some rows are held as bytes.
     with connection.cursor(name="tools", binary=True) as cursor:
@@ -265,7 +242,7 @@ def _read(
         for definition, vector in cursor.execute(_ROWS + where, values):
             tools.append(tool_from_record(json.loads(definition)))
             vectors.append(from_binary(vector))
-    return tools, StoredVectors(embedder, tools, vectors)
+    return tools, vectors
 
 
 def _differences(older: ToolIndex, newer: ToolIndex) -> tuple[list[str], list[str]]:

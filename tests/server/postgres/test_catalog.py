@@ -167,6 +167,26 @@ def test_who_is_overtaken_each_time_has_its_turn_in_the_end_and_embeds_once(url:
         until(lambda: names(other.http) >= {"net__slow", "net__fast3"})
 
 
+def test_no_transaction_is_open_while_an_index_is_made(
+    opened: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a large catalog that takes longer than PostgreSQL lets a transaction idle."""
+    embedder = HashingEmbedder()
+    catalog = PostgresCatalog(opened)
+    catalog.fill(build_index(OFFICE, embedder))
+    idle: list[int] = []
+
+    def build(*arguments: object, **options: object) -> ToolIndex:
+        states = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction' "
+        idle.append(opened.read(states + "AND datname = current_database()")[0][0])
+        return whole(*arguments, **options)  # type: ignore[arg-type]
+
+    whole = ToolIndex.build
+    monkeypatch.setattr(ToolIndex, "build", build)
+    catalog.load(embedder)
+    assert idle == [0]
+
+
 def test_vectors_of_another_embedder_are_refused(url: DatabaseUrl, opened: PostgresDatabase) -> None:
     catalog = PostgresCatalog(opened)
     catalog.fill(build_index(OFFICE, HashingEmbedder(256)))
