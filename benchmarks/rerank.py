@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from benchmarks.reranked import Head, RerankedSet, rerank_set
 from benchmarks.reranker_data import MOST_QUERIES
 from benchmarks.scored import Scores
 from benchmarks.train_encoder import QUERIED
+from benchmarks.train_reranker import RECORD
 from benchmarks.unseen import NAMES, about, ndcg, unseen_sets, with_mean
 from toolsearch.document import render_document
 from toolsearch.embedders.bundled import BundledEmbedder
@@ -64,7 +66,8 @@ def rerank(datasets: Sequence[Dataset], embedder: RememberingEmbedder, *, folder
             f"The best {RERANKED} of the default search, searched whole, read once more by a reranker of "
             f"{(folder / WEIGHTS).stat().st_size / 1e6:.1f} MB: two layers in which the request's tokens "
             "attend to the tool's, int8, trained on requests and tools of the other sets, a quarter of them "
-            f"without their tools. {about(QUERIES_PER_SET)} AUROC: requests with their tools in the catalog "
+            f"without their tools. It gains nothing on sets that it never saw, so none ships. "
+            f"{about(QUERIES_PER_SET)} AUROC: requests with their tools in the catalog "
             "against the same without, by the best score. By the best cosine it is "
             f"{cosine:.3f} in the mean, by a logistic of best score and best log odds, fitted on the sets "
             f"that were trained on, {both:.3f}. {told}{_times(unseen[0], sets[0], folder)}"
@@ -76,7 +79,14 @@ def rerank(datasets: Sequence[Dataset], embedder: RememberingEmbedder, *, folder
             *(f"AUROC, {name}" for name in (*NAMES, "mean")),
         ],
         "rows": rows,
+        "training": training_record(folder),
     }
+
+
+def training_record(folder: Path) -> JsonObject:
+    """How the reranker was trained, without the loss of each step."""
+    record: JsonObject = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    return {key: value for key, value in record.items() if key != "losses"}
 
 
 def _told_of_known(datasets: Sequence[Dataset], embedder: RememberingEmbedder, reranker: PairReranker) -> str:
