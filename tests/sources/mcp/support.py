@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import uvicorn
 
@@ -110,10 +110,10 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def served(app: Any, *, port: int = 0) -> Iterator[str]:
+def served(app: Any, *, port: int = 0, lifespan: Literal["on", "off"] = "on") -> Iterator[str]:
     """The address of an ASGI application on this machine, at any free port or at this one."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=port, log_level="critical", lifespan="on", timeout_graceful_shutdown=1
+        app, host="127.0.0.1", port=port, log_level="critical", lifespan=lifespan, timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]

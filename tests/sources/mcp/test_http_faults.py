@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import ssl
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +16,9 @@ from typing import Any
 import pytest
 
 from tests.sources.mcp.support import call, served, servers, text_of, tools
-from toolsearch.exceptions import McpCallError
+from toolsearch.exceptions import McpCallError, McpError
 from toolsearch.sources.mcp.servers import McpServers
+from toolsearch.tools import JsonObject
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -196,6 +199,35 @@ def test_a_token_comes_from_the_environment_and_is_shown_nowhere(monkeypatch: py
         assert text_of(call(source, "a", "count")) == "1"
         assert "s3cret" not in repr(source.servers["a"].config)
         assert "s3cret" not in repr(source.statuses)
+
+
+def test_no_secret_of_a_configuration_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """E168: not where a server fails to start, refuses what it is given or cannot be reached, by any log."""
+
+    async def refuses(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    dies = "import os, sys; sys.exit('no: ' + os.environ['TOKEN'])"
+    credentials = {"client_id": "me", "client_secret": "s3cr3t-cccc", "issuer": "http://127.0.0.1:9"}
+    with caplog.at_level(logging.DEBUG), served(refuses, lifespan="off") as url:
+        entries: dict[str, JsonObject] = {
+            "a": {"command": sys.executable, "args": ["-c", dies], "env": {"TOKEN": "s3cr3t-aaaa"}},
+            "b": {"url": f"{url}/mcp", "headers": {"Authorization": "Bearer s3cr3t-bbbb"}},
+            "c": {"url": "http://x:s3cr3t-dddd@127.0.0.1:9/mcp", "toolsearch": {"oauth": credentials}},
+        }
+        with servers(**entries) as source:
+            assert [status.state for status in source.statuses] == ["failed"] * 3
+            errors = []
+            for server in source.servers.values():
+                with pytest.raises(McpError) as raised:
+                    asyncio.run(server.list_prompts())
+                errors.append(str(raised.value))
+            shown = [repr(source.statuses), str(source.issues), *errors]
+            shown += [repr(server.config) for server in source.servers.values()]
+    records = [f"{record.getMessage()} {record.args} {record.exc_text}" for record in caplog.records]
+    assert not [text for text in (*shown, *records) if "s3cr3t" in text]
 
 
 def test_a_session_that_is_lost_is_begun_anew_as_nothing_has_run() -> None:

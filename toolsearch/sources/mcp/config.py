@@ -39,7 +39,7 @@ _TRANSPORTS: Mapping[str, Transport] = {
 
 @dataclass(frozen=True, kw_only=True)
 class McpServerConfig:
-    """How one server is started or reached.
+    """How one server is started or reached. Its `repr` shows no value that may be a secret.
 
     Attributes:
         name: Of the server, as the source of its tools.
@@ -52,11 +52,11 @@ class McpServerConfig:
     name: str
     transport: Transport = "stdio"
     command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
-    url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    url: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     settings: McpSettings = field(default_factory=McpSettings)
 
     def __post_init__(self) -> None:

@@ -68,7 +68,7 @@ class McpSettings:
     max_result_chars: int = 50_000
     max_message_bytes: int = 64 * 1024 * 1024
     protocol: Protocol = "auto"
-    oauth: Mapping[str, str] = field(default_factory=dict)
+    oauth: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("connect_timeout_s", "timeout_s", "total_timeout_s", "idle_s", "relist_s"):

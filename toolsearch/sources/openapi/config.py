@@ -37,8 +37,8 @@ class OpenApiConfig:
     """
 
     name: str
-    document: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    document: str = field(repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
     folder: Path = Path()
 
     def load(self, environment: Mapping[str, str], **more: Any) -> OpenApiSource:
