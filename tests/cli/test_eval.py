@@ -1,4 +1,5 @@
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,21 @@ def test_what_cannot_be_evaluated_is_explained(
     bad = run("eval", "--catalog", catalog, "--queries", tmp_path / "bad.jsonl")
     assert bad.code == 2
     assert "'nobody'" in bad.err
+
+
+@pytest.mark.skipif(
+    find_spec("sentence_transformers") is None, reason="needs the extra 'sentence-transformers'"
+)
+def test_a_reranker_is_measured_with_the_search_that_it_is_for(
+    run: Run, catalog: Path, queries: Path, tmp_path: Path
+) -> None:
+    from tests.rerankers.tiny import build_tiny_cross_encoder
+
+    (tmp_path / "cross").mkdir()
+    build_tiny_cross_encoder(tmp_path / "cross")
+    asked = ("eval", "--catalog", catalog, "--queries", queries, "--rerank", f"st:{tmp_path / 'cross'}")
+    report = run(*asked, "--json").json
+    assert report["retriever"].startswith("hybrid + cross-encoder:")
+    assert run(*asked, "--retriever", "whole").code == 0
+    done = run(*asked, "--retriever", "dense")
+    assert (done.code, "takes no reranker. Choose hybrid or whole" in done.err) == (2, True)

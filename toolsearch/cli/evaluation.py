@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolsearch.cli.options import EmbedderSpec, Json, NoCache
+from toolsearch.cli.options import EmbedderSpec, Json, NoCache, RerankerSpec
 from toolsearch.cli.output import Column, counted, progress_bar, say, show, show_json, show_table
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def evaluate(
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Deepest rank that counts.")] = 10,
     retriever: Annotated[str, typer.Option(help="hybrid, whole, dense, lexical, names or rrf.")] = "hybrid",
     embedder: EmbedderSpec = "",
+    rerank: RerankerSpec = "",
     near_duplicates: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help='Lines of {"ids": [tool ids]}: tools to count as one.'),
@@ -51,16 +52,18 @@ def evaluate(
     from toolsearch.evaluation.datasets import load_dataset
     from toolsearch.evaluation.retrievers import make_retriever
     from toolsearch.evaluation.runner import evaluate as evaluate_retriever
+    from toolsearch.rerankers.load import load_reranker
 
+    reranker = load_reranker(rerank) if rerank else None
     dataset = load_dataset(catalog, queries, near_duplicates)
     chosen = open_embedder(embedder, cache=not no_cache).embedder
-    searcher = make_retriever(retriever, dataset.catalog, chosen)
+    searcher = make_retriever(retriever, dataset.catalog, chosen, reranker=reranker)
     with progress_bar("Searching") as progress:
         report = evaluate_retriever(
             searcher,
             dataset,
             k=k,
-            retriever_id=retriever,
+            retriever_id=retriever if reranker is None else f"{retriever} + {reranker.id}",
             embedder_id=chosen.id,
             seed=seed,
             progress=progress,

@@ -8,14 +8,18 @@ from toolsearch.catalog import Catalog
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import EvaluationError
 from toolsearch.index.tool_index import ToolIndex
+from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.base import Retriever, ScoredTool, SearchRequest, SearchResult
 from toolsearch.retrieval.searcher import CHANNELS, Channel, ToolSearcher
 
 RRF_K0 = 60
 RRF_DEPTH = 100
+_WITH_RERANKER = ("hybrid", "whole")
 
 
-def make_retriever(name: str, catalog: Catalog, embedder: Embedder) -> Retriever:
+def make_retriever(
+    name: str, catalog: Catalog, embedder: Embedder, *, reranker: Reranker | None = None
+) -> Retriever:
     """The retriever of that name over `catalog`.
 
     ``hybrid`` is what a search uses, and ``whole`` the same without splitting requests into steps. ``dense``,
@@ -23,12 +27,23 @@ def make_retriever(name: str, catalog: Catalog, embedder: Embedder) -> Retriever
     whole requests. A failing encoder raises, as scores of the other channels would stand
     in for it in silence.
 
+    Args:
+        reranker: Reads the best tools of ``hybrid`` or ``whole`` once more.
+
     Raises:
-        EvaluationError: there is no such retriever.
+        EvaluationError: there is no such retriever, or it takes no reranker.
     """
     if name not in RETRIEVERS:
         raise EvaluationError(f"Unknown retriever {name!r}. Choose one of {', '.join(RETRIEVERS)}.")
-    return RETRIEVERS[name](ToolIndex.build(catalog, embedder), embedder)
+    if reranker is not None and name not in _WITH_RERANKER:
+        raise EvaluationError(
+            f"The retriever {name!r} takes no reranker. Choose {' or '.join(_WITH_RERANKER)}."
+        )
+    index = ToolIndex.build(catalog, embedder)
+    if reranker is None:
+        return RETRIEVERS[name](index, embedder)
+    searcher = ToolSearcher(index, embedder, on_embedder_failure="raise", reranker=reranker)
+    return searcher if name == "hybrid" else WholeRequests(searcher)
 
 
 class WholeRequests:
