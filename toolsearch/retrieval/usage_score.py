@@ -33,7 +33,7 @@ class UsageWeights:
     """
 
     floor: float = 0.4
-    reach: float = 1.1
+    reach: float = 1.05
     prior: float = 1.0
     most_lifted: int = 5
     half_life_s: float = 60 * 24 * 3600.0
