@@ -178,6 +178,9 @@ class SqliteDatabase:
                 (answer.status, answer.content_type, answer.etag, answer.body, owner, key),
             )
 
+    def settle(self) -> None:
+        """Nothing is left: a file is not away."""
+
     def _read(self, query: str, *values: Any) -> list[Any]:
         # A reader of the write-ahead log waits for no writer.
         with self._lock, closing(self._database.execute(query, values)) as cursor:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
 from toolsearch.api.keys import KeyEntry
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
+from toolsearch.exceptions import DatabaseUnreachableError
 from toolsearch.postgres.database import Connection, PostgresDatabase
 from toolsearch.server.keys import StoredKey
 from toolsearch.server.records import ANSWERS_KEPT_S, CLAIM_S, KeptAnswer
@@ -17,6 +20,7 @@ _FEEDBACK_LOCK = 0x66656564
 
 _SWEEP_S = 60.0
 _SWEPT = 1000
+_UNENDED_KEPT = 1000
 
 
 class PostgresRecords:
@@ -30,6 +34,8 @@ class PostgresRecords:
         self._database = database
         self._clock = clock
         self._swept_at = clock()
+        self._lock = threading.Lock()
+        self._unended: OrderedDict[tuple[str, str], tuple[float, KeptAnswer | None]] = OrderedDict()
 
     def stored_keys(self) -> tuple[StoredKey, ...]:
         rows = self._database.read("SELECT entry::text, digest FROM api_keys ORDER BY created_at, id")
@@ -163,13 +169,36 @@ class PostgresRecords:
         return self._database.transact(begin)
 
     def end_write(self, owner: str, key: str, answer: KeptAnswer | None) -> None:
+        try:
+            self._end(owner, key, answer)
+        except DatabaseUnreachableError:
+            # The key would count as one whose write still runs, and who tries again be refused.
+            with self._lock:
+                self._unended[owner, key] = (self._clock(), answer)
+                if len(self._unended) > _UNENDED_KEPT:
+                    self._unended.popitem(last=False)
+
+    def settle(self) -> None:
+        while self._unended:
+            with self._lock:
+                (owner, key), (at, answer) = next(iter(self._unended.items()))
+            if self._clock() - at < CLAIM_S:
+                # Later the claim may be that of somebody else.
+                self._end(owner, key, answer)
+            with self._lock:
+                self._unended.pop((owner, key), None)
+
+    def _end(self, owner: str, key: str, answer: KeptAnswer | None) -> None:
         def end(connection: Connection) -> None:
+            # What was answered already is the answer to another write, which came after a claim ran out.
             if answer is None:
-                connection.execute("DELETE FROM answers WHERE owner = %s AND key = %s", (owner, key))
+                connection.execute(
+                    "DELETE FROM answers WHERE owner = %s AND key = %s AND status = 0", (owner, key)
+                )
                 return
             connection.execute(
                 "UPDATE answers SET status = %s, content_type = %s, etag = %s, body = %s "
-                "WHERE owner = %s AND key = %s",
+                "WHERE owner = %s AND key = %s AND status = 0",
                 (answer.status, answer.content_type, answer.etag, answer.body, owner, key),
             )
 

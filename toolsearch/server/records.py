@@ -56,4 +56,10 @@ class Records(Protocol):
         """Claim an idempotency key: None where it was free, else what is kept of its request."""
 
     def end_write(self, owner: str, key: str, answer: KeptAnswer | None) -> None:
-        """Keep the answer to the request that claimed the key, or free the key for None."""
+        """Keep the answer to the request that claimed the key, or free the key for None.
+
+        Where the database is away that is done by a later `settle`.
+        """
+
+    def settle(self) -> None:
+        """End the writes that could not be ended when they were; not from two threads at once."""

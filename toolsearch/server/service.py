@@ -169,6 +169,7 @@ class Service:
 
         def changed() -> None:
             self.keys.expire()
+            self.records.settle()
             if self.catalog.is_loaded:
                 self.catalog.refresh()
 

@@ -11,6 +11,7 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 from tests.server.postgres.support import Load, database, definition, names, replicas
 from tests.server.support import OFFICE_NAMES, Served, until
 from toolsearch.api.scopes import KeyScope
+from toolsearch.exceptions import DatabaseUnreachableError
 from toolsearch.postgres.url import DatabaseUrl
 from toolsearch.testing import HashingEmbedder
 
@@ -180,6 +181,33 @@ def test_sessions_and_idempotency_keys_are_of_all_replicas(two: list[Served]) ->
     other.http.post("/v1/search", json={"queries": "mail"})
     one.app.state.service.usage.flush()
     assert other.http.get("/v1/usage").json()["total"]["searches"] == 2
+
+
+def test_a_write_that_ends_while_the_database_is_away_may_be_tried_again_on_any_replica(
+    two: list[Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    database = one.app.state.service.database
+    whole = one.app.state.service.catalog.change
+
+    def away(*_: object, **__: object) -> None:
+        raise DatabaseUnreachableError("postgresql://db/name", "does not answer in time")
+
+    def change(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(database, "transact", away)
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(one.app.state.service.catalog, "change", change)
+    key = {"Idempotency-Key": "k"}
+    assert one.http.put("/v1/tools/net__ping", json=definition("ping"), headers=key).status_code == 503
+    assert other.http.put("/v1/tools/net__ping", json=definition("ping"), headers=key).status_code == 409
+    monkeypatch.undo()
+
+    def again(served: Served) -> int:
+        return served.http.put("/v1/tools/net__ping", json=definition("ping"), headers=key).status_code
+
+    until(lambda: again(other) == 201)
+    until(lambda: again(one) == 201)
 
 
 def test_vectors_come_from_the_database(url: DatabaseUrl) -> None:
