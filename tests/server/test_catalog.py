@@ -1,6 +1,7 @@
 """Tools that are listed, put, changed and taken away, one by one or many at once."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -209,3 +210,25 @@ def test_writers_at_once_lose_nothing(served: Served) -> None:
     # Patches of different parts are both there, whichever came first.
     assert "title" in merged
     assert "tags" in merged
+
+
+def test_no_address_in_what_is_uploaded_is_asked(served: Served) -> None:
+    """E165: callers give tools, never addresses to get them from, and references are not followed."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/latest/"
+        schema = {"type": "object", "properties": {"a": {"$ref": f"{address}schema.json"}}}
+        tool = {"name": "ping", "server": "net", "description": f"See {address}.", "input_schema": schema}
+        document = {
+            "openapi": "3.1.0",
+            "info": {"title": "x", "version": "1"},
+            "servers": [{"url": address}],
+            "paths": {"/ping": {"$ref": f"{address}paths.json"}},
+        }
+        served.http.post("/v1/tools/bulk", json=[tool])
+        served.http.post("/v1/tools/bulk", json=document)
+        served.http.put("/v1/tools/net__ping", json=tool)
+        served.http.put("/v1/sources/net", json=document)
+        served.http.post("/v1/tools/bulk", content=json.dumps(address))
+        with pytest.raises(BlockingIOError):
+            listener.accept()

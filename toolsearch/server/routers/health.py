@@ -35,7 +35,12 @@ async def ready(request: Request) -> JSONResponse:
     return JSONResponse(ready)
 
 
-@router.get("/metrics", summary="Metrics for Prometheus", operation_id="metrics")
+@router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    operation_id="metrics",
+    response_class=PlainTextResponse,
+)
 async def metrics(asking: Administering) -> Response:
     """Counts and times since the process began. It takes the scope ``admin``."""
     service = asking.service
