@@ -1,4 +1,4 @@
-"""Sends requests to the service from a process of its own, and prints what came of them as JSON.
+"""Sends requests to the service from a process of its own, as wrk does, and prints what came of them as JSON.
 
 It is given a plan on standard input; see `Plan`. Requests are plain HTTP/1.1 over connections that stay open.
 Closed: each of so many connections sends its next request when it has the answer to the one before. Open: so

@@ -43,7 +43,9 @@ def beginning(query: str) -> str:
 
 def folded(text: str) -> str:
     """`text` in one line with single spaces, without control characters and lone surrogates."""
-    return " ".join("".join(c for c in text if c.isspace() or unicodedata.category(c)[0] != "C").split())
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(c for c in text if c.isspace() or unicodedata.category(c)[0] != "C")
+    return " ".join(text.split())
 
 
 def _cut_notice(length: int) -> str:
