@@ -223,9 +223,10 @@ class OpenAIChatChunks:
 
 def _message(answer: JsonObject) -> JsonObject:
     """The message of an answer; empty for one without, such as a server's report of an error."""
-    match plain(answer):
+    match answer:
         case {"choices": [{"message": dict(message)}, *_]}:
-            return message
+            told: JsonObject = plain(message)
+            return told
     return {}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from toolsearch.adapters.api import WireApi
 from toolsearch.adapters.passed import passed_tool
 from toolsearch.adapters.recall import digest, plain
-from toolsearch.adapters.wire import written_tools
+from toolsearch.adapters.wire import WireForm, written_tools
 from toolsearch.catalog import Catalog
 from toolsearch.checks import shown
 from toolsearch.delivery.append import APPEND
@@ -75,6 +75,7 @@ class ToolList:
         has_own_search: The caller has the provider search among them.
         prepare: Builds the index, if there is none yet.
         costs: Tokens by name, as far as they have been counted.
+        written: The search tool in the provider's form, by its description.
         was_opened: Whether all is there that a request with these tools needs.
         was_whole: Whether it is sent as it is, for conversations without a session.
     """
@@ -89,6 +90,7 @@ class ToolList:
     has_own_search: bool
     prepare: Callable[[], object]
     costs: dict[str, int] = field(default_factory=dict)
+    written: dict[str, JsonObject] = field(default_factory=dict)
     was_opened: threading.Event = field(default_factory=threading.Event)
     was_whole: threading.Event = field(default_factory=threading.Event)
 
@@ -98,6 +100,14 @@ class ToolList:
         if tokens is None:
             tokens = self.costs[tool.name] = definition_tokens(tool.definition)
         return tokens
+
+    def written_search(self, tool: Tool, form: WireForm) -> JsonObject:
+        """The search tool as the provider takes it; written once, as it is the same in every request."""
+        record = self.written.get(tool.description)
+        if record is None:
+            (record,) = written_tools([tool], form)
+            self.written[tool.description] = record
+        return record
 
     def log(self, discovery: Discovery | None = None) -> None:
         """Tells the log how much of the list a request shows the model; without `discovery`, all of it."""

@@ -17,7 +17,6 @@ from toolsearch.adapters.wire import (
     WireForm,
     calls_in,
     read_call,
-    written_tools,
 )
 from toolsearch.advisors.calls import PlannedCall, plan_calls
 from toolsearch.delivery.append import APPEND
@@ -190,7 +189,7 @@ class Turn:
         shown = [*map(_bare, self._list.fixed), *(_bare(self._list.records[name]) for name in open_names)]
         deferred: list[JsonObject] = []
         if offer.search_tool is not None:
-            (search,) = written_tools([offer.search_tool], self._api.form)
+            search = self._list.written_search(offer.search_tool, self._api.form)
             if self.is_native:
                 names = sorted(told | {tool.name for tool in offer.hidden})
                 hidden = [_bare(self._list.records[name]) for name in names]

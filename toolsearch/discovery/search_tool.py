@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from toolsearch.delivery.base import SEARCH_TOOL, one_line
 from toolsearch.discovery.settings import MAX_LIMIT
@@ -23,6 +24,7 @@ _DESCRIPTION = (
     "that something cannot be done. Search for everything that you need at once, one query for each "
     "capability."
 )
+_DESCRIBED: WeakKeyDictionary[CatalogView, str] = WeakKeyDictionary()
 _ALIASES = {"query": "queries", "k": "limit"}
 
 
@@ -30,7 +32,7 @@ def search_tool(view: CatalogView, *, limit: int, call: ToolInvocation | None = 
     """The tool, the same bytes for the same servers, categories and limit."""
     return Tool(
         raw_name=SEARCH_TOOL,
-        description=" ".join((_DESCRIPTION, *_directory(view))),
+        description=_described(view),
         input_schema=_schema(limit),
         read_only=True,
         call=call,
@@ -103,6 +105,14 @@ def _schema(limit: int) -> JsonObject:
         "required": ["queries"],
         "additionalProperties": False,
     }
+
+
+def _described(view: CatalogView) -> str:
+    """The description, which is the same for every conversation over a view."""
+    known = _DESCRIBED.get(view)
+    if known is None:
+        known = _DESCRIBED[view] = " ".join((_DESCRIPTION, *_directory(view)))
+    return known
 
 
 def _directory(view: CatalogView) -> list[str]:

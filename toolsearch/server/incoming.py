@@ -26,16 +26,18 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int, timeout_s: fl
     stated = Headers(scope=scope).get("content-length", "0")
     if stated.isdecimal() and int(stated) > limit:
         raise BodyTooLargeError(limit)
-    body = bytearray()
+    chunks: list[bytes] = []
+    n_bytes = 0
     try:
         async with asyncio.timeout(timeout_s):
             async for chunk in Incoming(receive).chunks():
-                body += chunk
-                if len(body) > limit:
+                chunks.append(chunk)
+                n_bytes += len(chunk)
+                if n_bytes > limit:
                     raise BodyTooLargeError(limit)
     except TimeoutError:
         raise SlowRequestError("The body of the request did not come in time.") from None
-    return bytes(body)
+    return b"".join(chunks)
 
 
 class Incoming:
