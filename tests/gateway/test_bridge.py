@@ -14,7 +14,16 @@ pytest.importorskip("mcp", reason="needs the extra mcp")
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.gateway.support import as_process, connected, gateway_of, names_of, served, text_of, two_servers
+from tests.gateway.support import (
+    LETTERS,
+    as_process,
+    connected,
+    gateway_of,
+    names_of,
+    served,
+    text_of,
+    two_servers,
+)
 from tests.sources.mcp.support import a_tool, scripted, tools
 
 Transport = Literal["stdio", "http"]
@@ -122,7 +131,7 @@ def test_arguments_may_be_json_in_a_text(tmp_path: Path) -> None:
 def test_a_search_says_everything_again_to_another_conversation(tmp_path: Path) -> None:
     async def searched(client: Client) -> list[str]:
         return [
-            text_of(await client.call_tool("tool_search", {"queries": ["send a letter"], "limit": 1}))
+            text_of(await client.call_tool("tool_search", {"queries": ["send a letter"], "limit": 2}))
             for _ in range(4)
         ]
 
@@ -180,3 +189,21 @@ def test_a_gateway_among_its_own_servers_is_left_out(tmp_path: Path) -> None:
     assert [str(issue) for issue in sources.issues] == [
         "MCP server 'search': error: it is a gateway itself, and left out."
     ]
+
+
+def test_definitions_without_measure_are_shown_in_part_and_hold_up_nobody(tmp_path: Path) -> None:
+    """E164"""
+    entries = {"hostile": scripted(LETTERS, huge=True), "post": scripted(LETTERS)}
+
+    async def used() -> tuple[str, str]:
+        async with connected("http", tmp_path, entries) as client:
+            long = await client.call_tool("tool_search", {"queries": ["select:hostile__long"], "limit": 20})
+            other = await client.call_tool("tool_search", {"queries": ["send a letter"], "limit": 1})
+            return text_of(long), text_of(other)
+
+    found, other = asyncio.run(used())
+    assert "post__send_letter" in other
+    assert "hostile__send_letter" in other
+    assert "hostile__long" in found
+    assert len(found) < 100_000
+    assert "…" in found

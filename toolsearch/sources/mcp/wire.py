@@ -9,6 +9,8 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from toolsearch.exceptions import CatalogFileError
+from toolsearch.sources.json_text import JsonReader
 from toolsearch.sources.mcp.lines import LongLine
 
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]{0,100}")')
@@ -33,11 +35,14 @@ def message_of(line: bytes | LongLine) -> SessionMessage | None:
 
 
 def _mended(text: bytes) -> SessionMessage | None:
-    """A message that strict readers refuse: NaN, lone surrogates, bytes that are no UTF-8."""
+    """A message that strict readers refuse: NaN, lone surrogates, bytes that are no UTF-8, too deep nesting.
+
+    What is nested too deeply is an empty object, so that it costs no more than what it is part of.
+    """
     try:
-        value = json.loads(text.decode("utf-8", "replace"))
+        value = _value(text.decode("utf-8", "replace"))
         plain = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, CatalogFileError):
         return None
     if not isinstance(plain, dict) or "jsonrpc" not in plain:
         return None
@@ -45,6 +50,13 @@ def _mended(text: bytes) -> SessionMessage | None:
         return SessionMessage(types.jsonrpc_message_adapter.validate_python(plain, by_name=False))
     except ValueError:
         return _refused(plain.get("id"), "answered with something that is no JSON-RPC message")
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return JsonReader("message").parse(text).value
 
 
 def _too_long(line: LongLine) -> SessionMessage | None:

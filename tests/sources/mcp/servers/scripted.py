@@ -5,6 +5,7 @@
 tools: What it lists; names that are in `DEEDS` do what they say, others answer with their arguments.
 generate: How many tools it lists beside them.
 schema: The input schema of those.
+huge: It lists a tool with a description of a megabyte, 2,000 properties and a schema of 500 levels.
 grow: Each listing has one tool more.
 per_page: How many tools a page has.
 loop: The last page leads back to the second one.
@@ -38,6 +39,19 @@ GENERATED = [
     for number in range(SCRIPT.get("generate", 0))
 ]
 STATE: dict[str, Any] = {"tools": SCRIPT.get("tools", []) + GENERATED, "held": None, "lists": 0}
+
+
+if SCRIPT.get("huge"):
+    sys.setrecursionlimit(10_000)
+    DEEP: dict[str, Any] = {}
+    for _ in range(500):
+        DEEP = {"type": "object", "properties": {"x": DEEP}}
+    WIDE = {f"p{number}": {"type": "string"} for number in range(2000)}
+    SCHEMAS = {"long": {"type": "object"}, "wide": {"type": "object", "properties": WIDE}, "deep": DEEP}
+    STATE["tools"] += [
+        {"name": name, "description": "word " * (200_000 if name == "long" else 1), "inputSchema": schema}
+        for name, schema in SCHEMAS.items()
+    ]
 
 
 def send(message: dict[str, Any]) -> None:
