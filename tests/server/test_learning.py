@@ -20,12 +20,13 @@ from tests.server.support import Served, service
 from toolsearch import Client, ToolFailed, tool
 from toolsearch.api.scopes import KeyScope
 from toolsearch.api.usage import FeedbackBody
-from toolsearch.exceptions import ServiceError
+from toolsearch.exceptions import EmbeddingError, ServiceError
 from toolsearch.retrieval.usage import UsageEvent
 from toolsearch.server.database import SqliteDatabase
 from toolsearch.server.learning import UsageStore
 from toolsearch.server.retention import Retention
 from toolsearch.server.usage_store import SqliteUsageStore
+from toolsearch.testing import FlakyEmbedder, HashingEmbedder
 
 JARGON = "run the tps ritual for acme"
 
@@ -274,6 +275,17 @@ def test_old_events_and_too_many_are_dropped(opened: Any) -> None:
     assert store.events("one", after=0, limit=9) == ()
     store.add_events([event(5, at=11.0)], "one")
     assert [entry.event.tool for entry in store.events("one", after=0, limit=9)] == ["tool5"]
+
+
+def test_feedback_is_kept_though_the_encoder_fails() -> None:
+    embedder = FlakyEmbedder(HashingEmbedder())
+    with service(learn=True, embedder=embedder) as served:
+        embedder.failures = [EmbeddingError("down")]
+        teach(served, "files__search", times=1)
+        assert len(served.http.get("/v1/feedback").json()["feedback"]) == 1
+        assert usage_of(served.http) == {}
+        teach(served, "files__search", times=1)
+        assert set(usage_of(served.http)) == {"files__search"}
 
 
 def test_feedback_whose_lesson_cannot_be_kept_is_a_problem(served: Served, monkeypatch: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from toolsearch.api.usage import Outcome
-from toolsearch.exceptions import SearchRequestError, UnknownToolError
+from toolsearch.exceptions import EmbeddingError, SearchRequestError, UnknownToolError
 from toolsearch.messages import ToolResult
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.retrieval.usage import LearnedUsage, UsageEvent
@@ -80,6 +80,10 @@ class Learning:
         try:
             events = self._searcher().learn(query, tool, outcome, session_id=session_id or "", tenant=tenant)
         except (SearchRequestError, UnknownToolError):
+            return
+        except EmbeddingError as exc:
+            # The feedback itself is kept; sent again it would be kept twice.
+            _log.warning("Nothing was learned of a feedback, as the encoder failed: %s", type(exc).__name__)
             return
         if events:
             self._store.add_events(events, self._embedder_id)
