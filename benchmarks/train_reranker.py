@@ -3,7 +3,7 @@
     python -m benchmarks.train_reranker -o DIR [--data DIR] [--without SET ...] [--steps N] [--layers N]
 
 What it is trained on: `benchmarks.reranker_data`. Writes what `PairReranker` reads, the weights as
-`pairs.pt`, and `training.json`; and `states.pt`, what the encoder made of every text, so that another
+`pairs.pt`, and `training.json`; and `states-N.pt`, what the encoder made of every text, so that another
 training in the same folder begins at once.
 """
 
@@ -34,7 +34,7 @@ DOCUMENT_TOKENS = 64
 NAME = "toolsearch-reranker"
 WEIGHTS = "pairs.pt"
 RECORD = "training.json"
-_STATES = "states.pt"
+_STATES = "states-{}.pt"
 _RUN = 24
 _WARMUP = 0.05
 _HEAD_RATE = 10.0
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.manual_seed(options.seed)
     options.output.mkdir(parents=True, exist_ok=True)
     library = Library(load_encoder(device="cpu", precision="fp32"), options.layers)
-    states = options.output / _STATES
+    states = options.output / _STATES.format(options.layers)
     if states.exists():
         library.kept = torch.load(states, weights_only=False)
     ranked = training_data(options.data, library.vectors, seed=options.seed, without=options.without)
