@@ -131,7 +131,7 @@ def test_arguments_may_be_json_in_a_text(tmp_path: Path) -> None:
 def test_a_search_says_everything_again_to_another_conversation(tmp_path: Path) -> None:
     async def searched(client: Client) -> list[str]:
         return [
-            text_of(await client.call_tool("tool_search", {"queries": ["send a letter"], "limit": 2}))
+            text_of(await client.call_tool("tool_search", {"queries": ["send a letter"], "limit": 1}))
             for _ in range(4)
         ]
 
@@ -198,7 +198,7 @@ def test_definitions_without_measure_are_shown_in_part_and_hold_up_nobody(tmp_pa
     async def used() -> tuple[str, str]:
         async with connected("http", tmp_path, entries) as client:
             long = await client.call_tool("tool_search", {"queries": ["select:hostile__long"], "limit": 20})
-            other = await client.call_tool("tool_search", {"queries": ["send a letter"], "limit": 1})
+            other = await client.call_tool("tool_search", {"queries": ["send a letter"], "limit": 2})
             return text_of(long), text_of(other)
 
     found, other = asyncio.run(used())
