@@ -19,16 +19,18 @@ _log = logging.getLogger(LOGGER)
 def audit(scope: Scope, route: str, status: int) -> None:
     """Log a request that would change keys or the catalog: key, what, to what, with which outcome.
 
-    It has ids of keys and names of tools, sources and catalogs; no body, so no secret and no definition.
+    It has ids of keys, and names of what was changed; no body, so no secret and no definition.
     """
     if scope["method"] not in _METHODS or not route.startswith(_PATHS):
         return
     state = scope["state"]
-    subjects = {**scope.get("path_params", {}), **state.get("subject", {})}
+    is_done = 200 <= status < 300
+    # What was refused may name anything, a secret in the wrong place too.
+    subjects = {**scope.get("path_params", {}), **state.get("subject", {})} if is_done else {}
     # Names are anybody's text; repr keeps a line one line.
     about = " ".join(f"{name}={str(value)!r}" for name, value in subjects.items())
     key_id = state["caller"].key_id or "-"
-    outcome = "done" if 200 <= status < 300 else "refused"
+    outcome = "done" if is_done else "refused"
     _log.info(
         "audit: key %s, %s %s %s, %s with %d, request %s",
         key_id,
