@@ -80,9 +80,12 @@ def test_a_tool_that_was_given_can_be_called() -> None:
         failed = served.http.post("/v1/calls", json={"name": "shout", "arguments": {}})
         assert (failed.status_code, failed.json()["is_error"]) == (200, True)
         unknown = served.http.post("/v1/calls", json={"name": "web__search"})
-        assert unknown.status_code == 404
+        assert unknown.status_code == 409
+        assert "nothing to run the tool 'web__search' with" in unknown.json()["detail"]
         body = {"name": "shout", "arguments": {"what": "Hey"}, "session_id": "s"}
-        assert served.http.post("/v1/calls", json=body).status_code == 404
+        early = served.http.post("/v1/calls", json=body)
+        assert (early.status_code, early.json()["type"]) == (409, "urn:toolsearch:problem:not-callable")
+        assert "has not discovered the tool 'shout'" in early.json()["detail"]
         served.http.post("/v1/sessions/s/load", json={"names": ["shout"]})
         assert served.http.post("/v1/calls", json=body).json()["text"] == "Hey! for nobody in s"
         assert served.http.get("/v1/usage").json()["total"]["calls"] == 3
@@ -90,6 +93,18 @@ def test_a_tool_that_was_given_can_be_called() -> None:
         assert blind.post("/v1/calls", json={"name": "shout"}).status_code == 404
         seeing = served.as_key(served.key(KeyScope.SEARCH))
         assert seeing.post("/v1/calls", json={"name": "shout"}).status_code == 403
+
+
+def test_a_tool_to_call_that_the_catalog_lacks_is_named_at_the_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stranger = shout("!")
+    with service(OFFICE, callable_tools=(stranger, OFFICE[0])) as served:
+        assert served.http.post("/v1/calls", json={"name": "shout"}).status_code == 404
+    told = [record.getMessage() for record in caplog.records if "nobody finds" in record.getMessage()]
+    assert len(told) == 1
+    assert "shout" in told[0]
+    assert OFFICE[0].name not in told[0]
 
 
 def test_a_session_begins_under_any_id_or_one_of_the_service(served: Served) -> None:

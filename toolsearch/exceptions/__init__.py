@@ -65,6 +65,7 @@ ToolSearchError
 │   ├── IdempotencyError          its idempotency key belongs to another request
 │   ├── TooBusyError              more than the service takes at once
 │   ├── TookTooLongError          it had no answer in time
+│   ├── NotCallableError          a tool that the service cannot run, or a session not yet
 │   ├── NotReadyError             the service cannot search yet, or no longer
 │   └── UpstreamError             the provider behind a proxy gave nothing to pass on
 ├── ServiceError                  the HTTP service refused a request of its client, or failed
@@ -142,6 +143,7 @@ from toolsearch.exceptions.server import (
     BodyTooLargeError,
     ForeignRequestError,
     IdempotencyError,
+    NotCallableError,
     NotReadyError,
     PreconditionError,
     RequestRefusedError,
@@ -213,6 +215,7 @@ __all__ = [
     "McpProtocolError",
     "McpRequestError",
     "ModelUnreachableError",
+    "NotCallableError",
     "NotReadyError",
     "OverloadedError",
     "ParameterError",

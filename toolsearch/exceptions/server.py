@@ -48,6 +48,10 @@ class UnknownResourceError(RequestRefusedError):
         super().__init__(f"There is no {kind} {name!r:.200}.")
 
 
+class NotCallableError(RequestRefusedError):
+    """A tool of the catalog that the service has nothing to run with, or that a session may not call yet."""
+
+
 class PreconditionError(RequestRefusedError):
     """What is to be changed is no longer what the caller has seen."""
 

@@ -189,6 +189,7 @@ class Service:
         while not stop.is_set():
             try:
                 await asyncio.to_thread(self.catalog.load)
+                self._tell_of_strangers()
                 if self.learning is not None:
                     await asyncio.to_thread(self.learning.refresh)
             except Exception as exc:  # noqa: BLE001 - an embedder may be anybody's
@@ -197,6 +198,17 @@ class Service:
             else:
                 return
             await _wait(stop, _LOAD_AGAIN_S)
+
+    def _tell_of_strangers(self) -> None:
+        """Say which of the tools that can be run no search will find."""
+        index = self.catalog.searcher.index
+        strangers = [name for name in self.callable_tools if index.row_of(name) is None]
+        if strangers:
+            _log.warning(
+                "Tools to be called that the catalog lacks, so that nobody finds or runs them: %s. "
+                "Put their definitions into it: POST /v1/tools/bulk, or toolsearch index update.",
+                ", ".join(strangers),
+            )
 
     async def _flush(self, stop: asyncio.Event) -> None:
         while not stop.is_set():

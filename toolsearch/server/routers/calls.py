@@ -10,7 +10,7 @@ from starlette.responses import Response
 from toolsearch.advisors.manager import ToolCallingManager
 from toolsearch.api.calls import CallBody, CallResult
 from toolsearch.api.usage import FeedbackBody
-from toolsearch.exceptions import UnknownToolError
+from toolsearch.exceptions import NotCallableError
 from toolsearch.messages import AssistantMessage, ToolCall
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Calling
@@ -51,11 +51,15 @@ def _callable(asking: Asking, body: CallBody) -> Tool:
     view = asking.visible()
     view.row(body.name)
     tool = asking.service.callable_tools.get(body.name)
-    offered = body.session_id is None or body.name in {
-        each.name for each in _offered(asking, body.session_id)
-    }
-    if tool is None or not offered:
-        raise UnknownToolError(body.name)
+    if tool is None:
+        raise NotCallableError(
+            f"The service has nothing to run the tool {body.name!r} with. Only tools of the module that it "
+            "was started with (--call MODULE) run here."
+        )
+    if body.session_id is not None and body.name not in {t.name for t in _offered(asking, body.session_id)}:
+        raise NotCallableError(
+            f"The session has not discovered the tool {body.name!r}. Search for it, or load it, first."
+        )
     return tool
 
 
