@@ -15,7 +15,7 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 from tests.retrieval.support import OFFICE
 from tests.server.support import OFFICE_NAMES, Served, service
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.server.routers import tools as tools_router
+from toolsearch.server.answers import LINES_TYPE
 from toolsearch.testing import HashingEmbedder
 
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
@@ -95,7 +95,7 @@ def test_an_upload_tells_how_far_it_is_and_what_was_wrong(served: Served) -> Non
         "POST",
         "/v1/tools/bulk",
         content="\n".join(lines),
-        headers={"Content-Type": tools_router.LINES_TYPE, "Accept": tools_router.LINES_TYPE},
+        headers={"Content-Type": LINES_TYPE, "Accept": LINES_TYPE},
     ) as response:
         told = [json.loads(line) for line in response.iter_lines()]
     assert told[0]["stage"] == "read"
@@ -113,7 +113,7 @@ def test_an_upload_that_fails_says_so_in_its_last_line(
         raise OSError("disk full at /secret/path")
 
     monkeypatch.setattr(served.app.state.service.catalog, "change", fail)
-    response = served.http.post("/v1/tools/bulk", json=[PING], headers={"Accept": tools_router.LINES_TYPE})
+    response = served.http.post("/v1/tools/bulk", json=[PING], headers={"Accept": LINES_TYPE})
     last = json.loads(response.text.splitlines()[-1])
     assert (last["stage"], last["problem"]["status"]) == ("failed", 500)
     assert "/secret" not in response.text

@@ -1,5 +1,6 @@
 """Writes that are sent twice, and are carried out once."""
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.server.support import Served, StuckEmbedder, service
+from toolsearch.exceptions import DefinitionError, DuplicateToolError, EmbeddingError, TooBusyError
 
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
 
@@ -59,6 +61,40 @@ def test_a_write_that_fails_on_our_side_may_be_tried_again(
     assert served.http.put("/v1/tools/net__ping", json=PING, headers=key).status_code == 500
     monkeypatch.setattr(catalog, "change", whole)
     assert served.http.put("/v1/tools/net__ping", json=PING, headers=key).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("error", "is_tried_anew"),
+    [
+        (EmbeddingError("The encoder is away."), True),
+        (TooBusyError(1.0), True),
+        (DuplicateToolError(("ping",)), True),
+        (OSError("disk full"), True),
+        (DefinitionError("ping", "it is none."), False),
+    ],
+)
+def test_an_upload_told_in_lines_may_be_tried_again_as_any_write(
+    served: Served, monkeypatch: pytest.MonkeyPatch, error: Exception, is_tried_anew: bool
+) -> None:
+    catalog = served.app.state.service.catalog
+    whole = catalog.change
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    def upload() -> tuple[str, bool]:
+        lines = "application/x-ndjson"
+        headers = {"Idempotency-Key": "k1", "Content-Type": lines, "Accept": lines}
+        response = served.http.post("/v1/tools/bulk", content=json.dumps(PING), headers=headers)
+        assert response.status_code == 200
+        last = json.loads(response.text.splitlines()[-1])
+        return last["stage"], "idempotency-replayed" in response.headers
+
+    monkeypatch.setattr(catalog, "change", fail)
+    assert upload() == ("failed", False)
+    monkeypatch.setattr(catalog, "change", whole)
+    assert upload() == (("done", False) if is_tried_anew else ("failed", True))
+    assert upload() == (("done", True) if is_tried_anew else ("failed", True))
 
 
 def test_a_write_that_still_runs_is_not_begun_again() -> None:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from toolsearch.exceptions import PreconditionError, RequestRefusedError
 
 JSON_TYPE = "application/json"
+LINES_TYPE = "application/x-ndjson"
 VERSIONED = {"Cache-Control": "private, no-cache"}
 """For what has a version: it may be kept, and is to be asked for again before it is used."""
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from toolsearch.exceptions import IdempotencyError
+from toolsearch.server.answers import LINES_TYPE
 from toolsearch.server.records import KeptAnswer, Records
 
 if TYPE_CHECKING:
@@ -46,26 +49,34 @@ class Idempotency:
         if kept is not None:
             await _again(kept, fingerprint)(scope, receive, send)
             return
-        answer: KeptAnswer | None = None
-        recorder = _Recorder(send, fingerprint)
-        try:
-            await self._app(scope, receive, recorder)
-            answer = recorder.answer()
-        finally:
+        has_ended = False
+
+        async def end(answer: KeptAnswer | None) -> None:
+            nonlocal has_ended
+            has_ended = True
             # Shielded, as a client that has gone cancels this, and its next try must find the key as it is.
             await asyncio.shield(asyncio.to_thread(self._records.end_write, owner, key, answer))
+
+        try:
+            await self._app(scope, receive, _Recorder(send, fingerprint, end))
+        finally:
+            if not has_ended:
+                await end(None)
 
 
 class _Recorder:
     """Sends a response on and keeps it."""
 
-    def __init__(self, send: Send, fingerprint: str) -> None:
+    def __init__(
+        self, send: Send, fingerprint: str, end: Callable[[KeptAnswer | None], Awaitable[None]]
+    ) -> None:
+        """`end` is told what is to be given again, before the end is sent: a client may try again at once."""
         self._send = send
         self._fingerprint = fingerprint
+        self._end = end
         self._status = 0
         self._headers = Headers()
         self._body = bytearray()
-        self._is_whole = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -73,12 +84,17 @@ class _Recorder:
             self._headers = Headers(raw=message["headers"])
         elif message["type"] == "http.response.body":
             self._body += message.get("body", b"")
-            self._is_whole = not message.get("more_body", False)
+            if not message.get("more_body", False):
+                try:
+                    await self._end(self._answer())
+                finally:
+                    await self._send(message)
+                return
         await self._send(message)
 
-    def answer(self) -> KeptAnswer | None:
+    def _answer(self) -> KeptAnswer | None:
         """What is to be given again; None for a failure of the service, after which all may be tried anew."""
-        if not self._is_whole or not 200 <= self._status < 500 or self._status in {408, 409, 429}:
+        if not _is_kept(self._status) or not _is_kept(self._told_status()):
             return None
         if len(self._body) > _KEPT_BYTES:
             return None
@@ -89,6 +105,17 @@ class _Recorder:
             self._headers.get("etag", ""),
             bytes(self._body),
         )
+
+    def _told_status(self) -> int:
+        """What the last of several lines says that it came to; the status is sent before the work is done."""
+        if not self._headers.get("content-type", "").startswith(LINES_TYPE):
+            return self._status
+        last = json.loads(self._body.rstrip().rpartition(b"\n")[2] or b"{}")
+        return int((last.get("problem") or {}).get("status", self._status))
+
+
+def _is_kept(status: int) -> bool:
+    return 200 <= status < 500 and status not in {408, 409, 429}
 
 
 def _key_of(scope: Scope) -> str | None:

@@ -17,6 +17,7 @@ from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import DefinitionError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.answers import (
+    LINES_TYPE,
     answer,
     check_version,
     cursor_of,
@@ -42,7 +43,6 @@ from toolsearch.tools import JsonObject, Tool
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"])
 
-LINES_TYPE = "application/x-ndjson"
 MAX_PAGE = 500
 
 ToolNamePath = Annotated[str, Path(max_length=200, description="A public name.")]
