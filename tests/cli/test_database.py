@@ -70,7 +70,8 @@ def test_serving_says_what_is_missing(run: Run, url: str, index: Path) -> None:
 
 def test_no_command_repeats_the_password(run: Run, index: Path) -> None:
     away, wrong = "postgresql://u:s3cret@127.0.0.1:1/name", "postgresql://u:s3:cret@db:x/name"
-    for url in (away, wrong):
+    raw = "postgresql://u:s3/cr@et#s3@127.0.0.1:1/name"
+    for url in (away, wrong, raw):
         for command in (
             ("db", "check"),
             ("db", "upgrade"),
@@ -81,6 +82,7 @@ def test_no_command_repeats_the_password(run: Run, index: Path) -> None:
             done = run(*command, "--database", url)
             assert done.code == 4
             assert "s3" not in done.out + done.err
+            assert len(done.err.splitlines()) == 1
 
 
 def test_an_sqlite_file_is_checked_and_upgraded_too(run: Run, tmp_path: Path, index: Path) -> None:

@@ -120,6 +120,16 @@ def test_containers_of_compose_can_write_nothing_but_tmp() -> None:
     assert services["toolsearch"]["depends_on"]["schema"]["condition"] == "service_completed_successfully"
 
 
+def test_compose_takes_any_password() -> None:
+    """In an address `/` and `@` would mean something else, and compose encodes nothing."""
+    services = objects("compose.yaml")[0]["services"]
+    given = services["database"]["environment"]["POSTGRES_PASSWORD"]
+    for name in ("schema", "toolsearch"):
+        environment = services[name]["environment"]
+        assert "$" not in environment[f"{ENVIRONMENT}DATABASE"]
+        assert environment["PGPASSWORD"] == given
+
+
 def test_no_secret_is_written_down() -> None:
     for file in DEPLOY.iterdir():
         text = file.read_text(encoding="utf-8")

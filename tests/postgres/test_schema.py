@@ -7,7 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.postgres.support import new_database
-from toolsearch.exceptions import DatabaseError, DatabaseUnreachableError, SchemaVersionError
+from toolsearch.exceptions import (
+    DatabaseError,
+    DatabaseUnreachableError,
+    SchemaVersionError,
+    ServerSettingsError,
+)
 from toolsearch.postgres.url import DatabaseUrl
 
 pytest.importorskip("psycopg", reason="needs the extra postgres")
@@ -18,6 +23,7 @@ from toolsearch.postgres.database import PostgresDatabase
 from toolsearch.postgres.schema import check_schema, current_version, schema_version, upgrade_schema
 from toolsearch.server.keys import make_key
 from toolsearch.server.postgres_records import PostgresRecords
+from toolsearch.server.settings import database_of
 from toolsearch.session.postgres import PostgresSessionStore
 
 
@@ -130,6 +136,15 @@ def test_who_may_not_make_tables_is_told(url: DatabaseUrl, database: PostgresDat
         ("postgresql://u:s3cret@[::1]/name", "postgresql://u@::1/name"),
         ("postgresql://u:s3cret@a,b/name", "postgresql://u@a,b/name"),
         ("postgresql://u:s3:cr@et@db:x/name?y", "postgresql://…"),
+        ("postgresql://u:s3/cret@127.0.0.1:5477/name", "postgresql://…@127.0.0.1:5477/name"),
+        ("postgresql://u:s3@s3/w#s3@db/name", "postgresql://…@db/name"),
+        ("postgresql://u:s3@s3@db/name", "postgresql://…@db/name"),
+        ("postgresql://u:s3?/s3@db/name", "postgresql://…"),
+        ("postgresql://u:5/s3@db/name", "postgresql://…@db/name"),
+        ("postgresql://u:s3cret/name", "postgresql://…"),
+        ("postgres://db/name?password=s3@s3", "postgresql://db/name"),
+        ("postgresql://u:s3%2Fcr%40et@db/name", "postgresql://u@db/name"),
+        ("postgresql:///name?host=@socket", "postgresql://@socket/name"),
     ],
 )
 def test_an_address_is_shown_without_its_password(text: str, shown: str) -> None:
@@ -138,10 +153,61 @@ def test_an_address_is_shown_without_its_password(text: str, shown: str) -> None
     assert "s3" not in f"{url!r} {url}"
 
 
-def test_an_address_that_is_none_is_refused_without_repeating_it() -> None:
-    with pytest.raises(DatabaseError) as caught:
-        PostgresDatabase("postgresql://u:s3:cr@et@db:x/name?y")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://u:s3:cr@et@db:x/name?y",
+        "postgresql://u:s3/cret@127.0.0.1:5477/name",
+        "postgresql://u:s3@s3/w#s3@127.0.0.1:5477/name",
+        "postgresql://u:s3@cret@127.0.0.1:5477/name",
+        "postgresql://u:s3%zz@127.0.0.1:5477/name",
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_repeating_it(text: str) -> None:
+    with pytest.raises(DatabaseError, match="percent-encoded") as caught:
+        PostgresDatabase(text)
+    assert "PGPASSWORD" in str(caught.value)
     assert "s3" not in str(caught.value)
+
+
+def test_an_address_of_something_else_is_no_file_and_not_repeated() -> None:
+    with pytest.raises(ServerSettingsError, match="postgresql://USER@HOST/NAME") as caught:
+        database_of("postgresql+psycopg://u:s3cret@db/name")
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("where", "cause"),
+    [
+        ("127.0.0.1:1", "refuses connections. Is it running?"),
+        ("none.invalid", "is on a host that is not known"),
+    ],
+)
+def test_why_there_is_no_connection_is_told_once(
+    where: str, cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with PostgresDatabase(f"postgresql://u@{where}/name") as database:
+        for ask in (database.connect, lambda: database.read("SELECT 1")):
+            with pytest.raises(DatabaseUnreachableError) as caught:
+                ask()
+            assert cause in str(caught.value)
+    # Where nobody has connected before, it is the pool that finds it out, and it logs what it finds.
+    with PostgresDatabase(f"postgresql://u@{where}/name") as database:
+        with pytest.raises(DatabaseUnreachableError) as caught:
+            database.read("SELECT 1")
+        assert cause in str(caught.value)
+    assert caplog.text == ""
+
+
+def test_a_database_that_its_server_lacks_is_told(url: DatabaseUrl) -> None:
+    from urllib.parse import urlsplit, urlunsplit
+
+    lacking = DatabaseUrl(urlunsplit(urlsplit(url.text)._replace(path="/nobody_made_it")))
+    with (
+        PostgresDatabase(lacking) as database,
+        pytest.raises(DatabaseUnreachableError, match="does not exist on its server"),
+    ):
+        database.read("SELECT 1")
 
 
 def test_a_server_that_is_not_there_is_told_at_once_and_without_the_password() -> None:

@@ -14,6 +14,7 @@ from psycopg import errors, sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from toolsearch.exceptions import DatabaseError, DatabaseUnreachableError
+from toolsearch.postgres.causes import POOL, cause_of, keep_pools_quiet
 from toolsearch.postgres.url import DatabaseUrl
 
 T = TypeVar("T")
@@ -62,15 +63,10 @@ class PostgresDatabase:
             DatabaseError: `url` is no address of a database.
         """
         self.url = DatabaseUrl(url) if isinstance(url, str) else url
-        try:
-            psycopg.conninfo.conninfo_to_dict(self.url.text)
-        except psycopg.Error:
-            raise DatabaseError(
-                str(self.url),
-                "is no address of a database",
-                remedy="Give postgresql://USER@HOST/NAME, with special characters escaped (%40 for @).",
-            ) from None
+        self._check_address()
         self._clock = clock
+        self._refused: BaseException | None = None
+        keep_pools_quiet()
         self._ask_at = 0.0
         self._away = False
         self._opening = threading.Lock()
@@ -85,7 +81,8 @@ class PostgresDatabase:
             timeout=_CONNECTION_S,
             # It then tries again when it is asked, rather than after a pause that doubles.
             reconnect_timeout=_CONNECT_S,
-            name="toolsearch",
+            name=POOL,
+            connection_class=self._noting_failures(),
             open=False,
         )
 
@@ -115,6 +112,7 @@ class PostgresDatabase:
         try:
             connection: Connection = psycopg.connect(self.url.text, **self._arguments())
         except psycopg.OperationalError as exc:
+            self._refused = exc
             raise self.missed(exc) from exc
         try:
             self._configure(connection)
@@ -177,6 +175,7 @@ class PostgresDatabase:
     def answered(self) -> None:
         """Note that the database is there."""
         self._away = False
+        self._refused = None
         self._ask_at = 0.0
 
     def missed(self, exc: Exception) -> DatabaseUnreachableError:
@@ -221,10 +220,42 @@ class PostgresDatabase:
     def _unreachable(self, exc: Exception | None) -> DatabaseUnreachableError:
         # What the server says may quote values, so the state alone is told.
         state = getattr(exc, "sqlstate", None)
+        cause = None if state else cause_of(self._refused)
+        if cause is not None:
+            return DatabaseUnreachableError(str(self.url), cause.reason, remedy=cause.remedy)
         why = f" (SQLSTATE {state})" if state else ""
         return DatabaseUnreachableError(
             str(self.url), f"does not answer in time{why}", remedy="Try again in a moment."
         )
+
+    def _check_address(self) -> None:
+        is_one = self.url.is_plain
+        try:
+            psycopg.conninfo.conninfo_to_dict(self.url.text)
+        except psycopg.Error:
+            is_one = False
+        if not is_one:
+            raise DatabaseError(
+                str(self.url),
+                "is no address of a database",
+                remedy="Give postgresql://USER@HOST/NAME and the password in PGPASSWORD. In the address it "
+                "must be percent-encoded: %2F for /, %40 for @.",
+            )
+
+    def _noting_failures(self) -> type[Connection]:
+        """The class of connections; the pool itself tells nobody why it could make none."""
+        database = self
+
+        class Noting(psycopg.Connection[tuple[Any, ...]]):
+            @classmethod
+            def connect(cls, *args: Any, **kwargs: Any) -> Any:
+                try:
+                    return super().connect(*args, **kwargs)
+                except psycopg.Error as exc:
+                    database._refused = exc
+                    raise
+
+        return Noting
 
     @staticmethod
     def _arguments() -> dict[str, Any]:

@@ -22,8 +22,19 @@ ENVIRONMENT = "TOOLSEARCH_SERVER_"
 
 
 def database_of(text: str) -> Path | DatabaseUrl:
-    """The SQLite file or the PostgreSQL database that a text means."""
-    return DatabaseUrl(text) if DatabaseUrl.is_one(text) else Path(text)
+    """The SQLite file or the PostgreSQL database that a text means.
+
+    Raises:
+        ServerSettingsError: it is the address of something else, which may hold a password and is not told.
+    """
+    if DatabaseUrl.is_one(text):
+        return DatabaseUrl(text)
+    if "://" in text:
+        scheme = text.partition("://")[0]
+        raise ServerSettingsError(
+            f"A database cannot be at {scheme}://… Give an SQLite file, or postgresql://USER@HOST/NAME."
+        )
+    return Path(text)
 
 
 def _read_database(value: object) -> object:
