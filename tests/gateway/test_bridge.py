@@ -128,6 +128,26 @@ def test_arguments_may_be_json_in_a_text(tmp_path: Path) -> None:
     assert text_of(ask(tmp_path, called)) == '{"to": "Bo"}'
 
 
+@pytest.mark.parametrize(
+    ("result", "told", "structured"),
+    [
+        ({"content": [], "structuredContent": {"balance": 42}}, '{"balance": 42}', {"balance": 42}),
+        ({"content": [{"type": "text", "text": ""}], "structuredContent": {"a": 1}}, '{"a": 1}', {"a": 1}),
+        ({"content": [], "structuredContent": [1, 2]}, "[1, 2]", None),
+        ({"content": [{"type": "text", "text": "42"}], "structuredContent": {"b": 42}}, "42", {"b": 42}),
+    ],
+)
+def test_structured_content_alone_is_text_too(
+    result: Any, told: str, structured: Any, tmp_path: Path
+) -> None:
+    """E61"""
+    arguments = {"name": "post__raw", "arguments": {"result": result}}
+    answer = ask(
+        tmp_path, lambda client: client.call_tool("call_tool", arguments), {"post": scripted(tools("raw"))}
+    )
+    assert (text_of(answer), answer.structured_content) == (told, structured)
+
+
 def test_a_search_says_everything_again_to_another_conversation(tmp_path: Path) -> None:
     async def searched(client: Client) -> list[str]:
         return [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
 
 import mcp_types as types
 
 from toolsearch.gateway.uris import gateway_uri
+from toolsearch.sources.mcp.tolerant import RAW_STRUCTURED
 
 Contents: TypeAlias = types.TextResourceContents | types.BlobResourceContents
 Block = TypeVar("Block", bound=types.ContentBlock)
@@ -17,13 +19,31 @@ _OURS = ("toolsearch/", "io.modelcontextprotocol/")
 
 
 def passed_result(result: types.CallToolResult, server: str, *, max_chars: int) -> types.CallToolResult:
-    """The result of a call, whole but for text beyond `max_chars`, with addresses that clients can read."""
+    """The result of a call, whole but for text beyond `max_chars`, with addresses that clients can read.
+
+    Where there is no content but a structured one, its JSON is the text: many clients show a model no other.
+    """
+    blocks = [passed_block(block, server) for block in result.content]
     return result.model_copy(
         update={
-            "content": _cut([passed_block(block, server) for block in result.content], max_chars),
+            "content": _cut(blocks if any(map(_tells, blocks)) else _structured(result) or blocks, max_chars),
             "meta": passed_meta(result.meta),
         }
     )
+
+
+def _tells(block: types.ContentBlock) -> bool:
+    return not isinstance(block, types.TextContent) or bool(block.text.strip())
+
+
+def _structured(result: types.CallToolResult) -> list[types.ContentBlock]:
+    """The structured content as text; empty for none."""
+    value = result.structured_content
+    if value is None:
+        value = (result.meta or {}).get(RAW_STRUCTURED)
+    if value is None:
+        return []
+    return [types.TextContent(text=json.dumps(value, ensure_ascii=False))]
 
 
 def passed_block(block: Block, server: str) -> Block:
