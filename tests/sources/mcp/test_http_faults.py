@@ -115,6 +115,19 @@ class Gate:
             return
         if self.headers.get("mcp-session-id") not in self.sessions:
             await _answer(send, 404)
+        elif method == "tools/list" and self.mood.startswith("deep"):
+            levels = int(self.mood.split()[1])
+            schema = '{"properties": {"a": ' * levels + "{}" + "}}" * levels
+            listed = json.dumps({"tools": [*tools("count"), {"name": "deep", "inputSchema": {}}]})
+            body = (
+                _reply(message, 0)[:-2]
+                + listed.replace('"inputSchema": {}', f'"inputSchema": {schema}').encode()
+            )
+            if self.mood.endswith("events"):
+                kind = [(b"content-type", b"text/event-stream")]
+                await _answer(send, 200, b"event: message\ndata: " + body + b"}\n\n", kind)
+            else:
+                await _answer(send, 200, body + b"}")
         elif method == "tools/list":
             await _answer(send, 200, _reply(message, {"tools": tools("count")}))
         else:
@@ -268,6 +281,14 @@ def test_a_large_answer_is_cut_or_refused(mood: str) -> None:
             call(source, "a", "count")
         app.mood = "fine"
         assert text_of(call(source, "a", "count")) == "2"
+
+
+@pytest.mark.parametrize("form", ["", " events"])
+@pytest.mark.parametrize("levels", [90, 110, 240, 500, 5_000])
+def test_a_schema_without_end_hides_no_other_tool(levels: int, form: str) -> None:
+    with gate(mood=f"deep {levels}{form}") as (_, source):
+        assert [tool.raw_name for tool in source.catalog.values()] == ["count"]
+        assert [(issue.tool, issue.severity) for issue in source.issues] == [("deep", "error")]
 
 
 def test_a_server_that_has_gone_is_told_without_a_doubt_that_nothing_ran() -> None:

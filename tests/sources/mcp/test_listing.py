@@ -231,6 +231,15 @@ def test_tools_are_listed_anew_from_time_to_time(tmp_path: Path) -> None:
         until(lambda: len(source.catalog) > 2)
 
 
+@pytest.mark.parametrize("levels", [90, 110, 240, 500, 5_000])
+def test_a_schema_without_end_hides_no_other_tool(levels: int) -> None:
+    with servers(a=scripted(tools("add"), deep=[levels])) as source:
+        assert raw_names(source) == ["add"]
+        (issue,) = source.issues
+        assert (issue.tool, issue.severity) == (f"deep{levels}", "error")
+        assert "nested deeper than 64 levels" in issue.reason
+
+
 def test_large_schemas_hide_no_tool() -> None:
     """E60"""
     schema = {"type": "object", "properties": {"x": {"type": "string", "description": "long " * 8_000}}}

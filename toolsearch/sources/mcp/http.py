@@ -14,6 +14,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from toolsearch.sources.mcp.asked import CURRENT, Asked
+from toolsearch.sources.mcp.mended_body import MendedEvents, MendedJson
 from toolsearch.sources.mcp.wire import TOO_LONG
 
 # Notifications are posted one after the other: one that hangs would hold up all that follows.
@@ -92,7 +93,14 @@ class McpHttpClient(httpx2.AsyncClient):
             asked.status = response.status_code
         if options.get("stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             is_endless = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-            response.stream = _Limited(response.stream, math.inf if is_endless else self._max_bytes, asked)
+            body = _Limited(response.stream, math.inf if is_endless else self._max_bytes, asked)
+            if "content-encoding" in response.headers:
+                # What is packed is read as it is.
+                response.stream = body
+            elif is_endless:
+                response.stream = MendedEvents(body, max_bytes=self._max_bytes)
+            else:
+                response.stream = MendedJson(body)
         return response
 
 

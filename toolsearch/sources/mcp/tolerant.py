@@ -13,16 +13,22 @@ from typing import Any
 
 import mcp_types as types
 from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
+from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import methods
 from mcp_types.version import LATEST_MODERN_VERSION
 from pydantic import TypeAdapter, ValidationError
+
+from toolsearch.sources.mcp.depth import shallow
 
 RAW_TOOLS = "toolsearch/tools"
 """Where a page of tools keeps them as the server wrote them, in its ``_meta``."""
 
 RAW_STRUCTURED = "toolsearch/structured"
 """Where a result keeps structured content that is no object, in its ``_meta``."""
+
+MAX_LEVELS = 200
+"""Levels of JSON in a tool and in a result, as many as the SDK can check; usable schemas have fewer."""
 
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
@@ -56,7 +62,13 @@ class TolerantDispatcher(JSONRPCDispatcher):
         raw = await super().send_raw_request(method, params, opts, **kwargs)
         if method == "tools/list":
             return _page(raw)
-        return _result(raw) if method == "tools/call" else raw
+        if method == "tools/call":
+            return _result(raw)
+        if shallow(raw, MAX_LEVELS) is not raw:
+            # Checking it would raise an error that is none of the protocol.
+            said = f"answered with something that is nested deeper than {MAX_LEVELS} levels"
+            raise MCPError(types.PARSE_ERROR, said)
+        return raw
 
 
 def _page(raw: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +77,8 @@ def _page(raw: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(listed, list):
         return raw
     meta = raw.get("_meta")
+    # A schema that is cut there is still nested too deep to be used, which is said where it is read.
+    listed = [shallow(each, MAX_LEVELS) for each in listed]
     kept = {**(meta if isinstance(meta, dict) else {}), RAW_TOOLS: listed}
     return {**raw, "tools": [each for each in listed if _is_readable(each)], "_meta": kept}
 
@@ -85,12 +99,15 @@ def _result(raw: dict[str, Any]) -> dict[str, Any]:
     """The result of a call with parts that can be read; what cannot be is JSON in a text."""
     if "content" not in raw and raw.get("resultType") == "input_required":
         return raw
+    whole, raw = raw, shallow(raw, MAX_LEVELS)
     content = raw.get("content")
     if content is None:
         content = []
     elif not isinstance(content, list):
         content = [content]
     mended = {**raw, "content": [_block(each) for each in content]}
+    if raw is not whole:
+        mended["content"].append(_text(f"[What is nested deeper than {MAX_LEVELS} levels was left out.]"))
     if not isinstance(mended.get("isError", False), bool):
         mended["isError"] = bool(mended["isError"])
     structured = mended.get("structuredContent")

@@ -11,9 +11,12 @@ from mcp.shared.message import SessionMessage
 
 from toolsearch.exceptions import CatalogFileError
 from toolsearch.sources.json_text import JsonReader
+from toolsearch.sources.mcp.depth import shallow
 from toolsearch.sources.mcp.lines import LongLine
 
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]{0,100}")')
+_MAX_LEVELS = 190
+"""Of JSON; the parser of the SDK ends a little above."""
 _RESULT = re.compile(rb'"(?:result|error)"\s*:')
 
 
@@ -50,6 +53,22 @@ def _mended(text: bytes) -> SessionMessage | None:
         return SessionMessage(types.jsonrpc_message_adapter.validate_python(plain, by_name=False))
     except ValueError:
         return _refused(plain.get("id"), "answered with something that is no JSON-RPC message")
+
+
+def readable(text: bytes) -> bytes:
+    """A message over HTTP as the SDK can read it: itself, or mended as one of a stdio server is.
+
+    What nothing can be made of stays as it is.
+    """
+    try:
+        types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        try:
+            value = shallow(_value(text.decode("utf-8", "replace")), _MAX_LEVELS)
+            return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        except (ValueError, RecursionError, CatalogFileError):
+            return text
+    return text
 
 
 def _value(text: str) -> Any:

@@ -6,6 +6,7 @@ tools: What it lists; names that are in `DEEDS` do what they say, others answer 
 generate: How many tools it lists beside them.
 schema: The input schema of those.
 huge: It lists a tool with a description of a megabyte, 2,000 properties and a schema of 500 levels.
+deep: It lists tools `deep90` and so on, with schemas of so many levels.
 grow: Each listing has one tool more.
 per_page: How many tools a page has.
 loop: The last page leads back to the second one.
@@ -41,11 +42,18 @@ GENERATED = [
 STATE: dict[str, Any] = {"tools": SCRIPT.get("tools", []) + GENERATED, "held": None, "lists": 0}
 
 
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"x": schema}}
+    return schema
+
+
+sys.setrecursionlimit(50_000)
+STATE["tools"] += [{"name": f"deep{n}", "inputSchema": nested(n)} for n in SCRIPT.get("deep", ())]
+
 if SCRIPT.get("huge"):
-    sys.setrecursionlimit(10_000)
-    DEEP: dict[str, Any] = {}
-    for _ in range(500):
-        DEEP = {"type": "object", "properties": {"x": DEEP}}
+    DEEP = nested(500)
     WIDE = {f"p{number}": {"type": "string"} for number in range(2000)}
     SCHEMAS = {"long": {"type": "object"}, "wide": {"type": "object", "properties": WIDE}, "deep": DEEP}
     STATE["tools"] += [
