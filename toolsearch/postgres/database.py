@@ -11,6 +11,8 @@ from typing import Any, LiteralString, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors, sql
+from psycopg.abc import Buffer
+from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from toolsearch.exceptions import DatabaseError, DatabaseUnreachableError
@@ -263,7 +265,18 @@ class PostgresDatabase:
 
     @staticmethod
     def _configure(connection: Connection) -> None:
+        connection.adapters.register_dumper(str, _TextDumper)
         connection.execute(_CONFIGURE, (_ms(STATEMENT_S), _ms(_LOCK_S), _ms(_IDLE_S)))
+
+
+class _TextDumper(StrDumperUnknown):
+    """Gives text to the server, which has no NUL in it: such a text names nothing that is there.
+
+    U+FFFD stands in its place, as in text that is not UTF-8; names, tenants and ids have neither.
+    """
+
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(obj.replace("\0", "\ufffd"))
 
 
 class _UnknownOutcomeError(Exception):

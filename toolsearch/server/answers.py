@@ -16,6 +16,9 @@ from toolsearch.exceptions import PreconditionError, RequestRefusedError
 
 JSON_TYPE = "application/json"
 LINES_TYPE = "application/x-ndjson"
+MAX_NUMBER = 2**63 - 1
+"""The largest whole number of both databases."""
+
 VERSIONED = {"Cache-Control": "private, no-cache"}
 """For what has a version: it may be kept, and is to be asked for again before it is used."""
 
@@ -75,6 +78,22 @@ def place_of(cursor: str | None) -> str:
         return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeError, ValueError):
         raise RequestRefusedError("The cursor is none of this service. Begin without one.") from None
+
+
+def number_of(cursor: str | None, *, default: int = 0) -> int:
+    """The number that a cursor leads to, one that every database can hold; `default` for none.
+
+    Raises:
+        RequestRefusedError: it is no such cursor.
+    """
+    place = place_of(cursor)
+    if not place:
+        return default
+    # Read in full it would take as long as a client likes.
+    number = int(place) if place.isascii() and place.isdecimal() and len(place) < 20 else MAX_NUMBER + 1
+    if number > MAX_NUMBER:
+        raise RequestRefusedError("The cursor is none of this list. Begin without one.")
+    return number
 
 
 def _names(header: str, version: str) -> bool:

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from toolsearch.api.lint import LintFinding, LintPage, LintSeverity
-from toolsearch.exceptions import RequestRefusedError
-from toolsearch.server.answers import cursor_of, place_of, versioned
+from toolsearch.server.answers import cursor_of, number_of, versioned
 from toolsearch.server.asking import Searching
 from toolsearch.server.linting import Linted
 from toolsearch.server.routers.catalogs import CatalogPath, check_catalog
@@ -38,10 +37,7 @@ async def lint_catalog(
     may (504); asking again waits for what was begun (429 with ``Retry-After`` meanwhile).
     """
     check_catalog(asking, catalog)
-    place = place_of(cursor) or "0"
-    if not (place.isascii() and place.isdecimal() and len(place) < 10):
-        raise RequestRefusedError("The cursor is none of this list. Begin without one.")
-    begin = int(place)
+    begin = number_of(cursor)
     view = asking.visible()
     linter = asking.service.linter
     linted: Linted = await asking.run(linter.linted, view, self_retrieval=self_retrieval)

@@ -9,8 +9,7 @@ from starlette.responses import Response
 
 from toolsearch.api.base import SESSION_ID
 from toolsearch.api.rounds import SessionPage, SessionRounds
-from toolsearch.exceptions import RequestRefusedError
-from toolsearch.server.answers import answer, cursor_of, place_of, versioned
+from toolsearch.server.answers import MAX_NUMBER, answer, cursor_of, number_of, versioned
 from toolsearch.server.asking import Searching
 from toolsearch.server.rounds import rounds_of
 from toolsearch.server.visible import Visible
@@ -18,8 +17,6 @@ from toolsearch.server.visible import Visible
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
 EVENTS_READ = 1000
-
-_NEWEST = 2**62
 
 
 @router.get("", response_model=SessionPage, summary="List sessions", operation_id="list_sessions")
@@ -29,13 +26,11 @@ async def list_sessions(
     cursor: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
     """The sessions of the tenant that asked for tools or searched, the last one first."""
-    place = place_of(cursor) or str(_NEWEST)
-    if not (place.isascii() and place.isdecimal() and len(place) < 20):
-        raise RequestRefusedError("The cursor is none of this list. Begin without one.")
+    before = number_of(cursor, default=MAX_NUMBER)
 
     def page() -> SessionPage:
         recorder = asking.service.rounds
-        found = recorder.sessions(asking.caller.tenant, before=int(place), limit=limit + 1)
+        found = recorder.sessions(asking.caller.tenant, before=before, limit=limit + 1)
         more = cursor_of(str(found[limit - 1][0])) if len(found) > limit else None
         sessions = tuple(summary for _, summary in found[:limit])
         return SessionPage(sessions=sessions, kept=recorder.store is not None, next_cursor=more)

@@ -12,8 +12,7 @@ from starlette.responses import Response
 from toolsearch.api.pins import PinList
 from toolsearch.api.scopes import KeyScope
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, FeedbackPage, UsageAnswer
-from toolsearch.exceptions import RequestRefusedError
-from toolsearch.server.answers import answer, cursor_of, place_of
+from toolsearch.server.answers import answer, cursor_of, number_of
 from toolsearch.server.asking import Managing, Searching
 from toolsearch.server.feedback import forget_feedback, kept_feedback
 from toolsearch.server.pins import pins_of
@@ -47,12 +46,10 @@ async def list_feedback(
     cursor: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
     """The feedback of the tenant, the oldest first."""
-    place = place_of(cursor) or "0"
-    if not (place.isascii() and place.isdecimal() and len(place) < 19):
-        raise RequestRefusedError("The cursor is none of this list. Begin without one.")
+    after = number_of(cursor)
 
     def page() -> FeedbackPage:
-        found = asking.service.records.feedback(asking.caller.tenant, after=int(place), limit=limit + 1)
+        found = asking.service.records.feedback(asking.caller.tenant, after=after, limit=limit + 1)
         more = cursor_of(str(found[limit - 1].id)) if len(found) > limit else None
         names = asking.visible().names
         shown = tuple(entry for entry in found[:limit] if entry.tool in names)
