@@ -87,7 +87,7 @@ def test_another_conversation_and_another_list_of_tools_find_nothing() -> None:
         ask(searching, "Mail?", tools=fewer)
         ask(searching, "Mail?")
     sizes = [len(body["messages"]) for body in provider.bodies]
-    assert sizes == [2, 4, 2, 2, 4]
+    assert sizes == [2, 4, 2, 2, 2]
     assert [names_in(body) for body in provider.bodies[2:4]] == [["tool_search"], ["tool_search"]]
 
 

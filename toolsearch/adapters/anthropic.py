@@ -73,6 +73,9 @@ class Anthropic:
         del state
         return request
 
+    def said(self, answer: JsonObject) -> list[Any]:
+        return [{"role": "assistant", "content": answer.get("content")}]
+
     def calls(self, answer: JsonObject) -> list[JsonObject]:
         return [block for block in answer.get("content") or () if block.get("type") == "tool_use"]
 

@@ -58,6 +58,9 @@ class WireApi(Protocol):
     def with_state(self, request: Arguments, state: str) -> Arguments:
         """The request with the provider's own key of the conversation that it continues."""
 
+    def said(self, answer: JsonObject) -> list[Any]:
+        """An answer as the messages that a history holds of it."""
+
     def calls(self, answer: JsonObject) -> list[JsonObject]:
         """The calls of an answer of tools that the caller runs, in the API's own form and in order."""
 

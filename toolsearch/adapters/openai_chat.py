@@ -81,6 +81,9 @@ class OpenAIChat:
         del state
         return request
 
+    def said(self, answer: JsonObject) -> list[Any]:
+        return [{"role": "assistant", **_message(answer)}]
+
     def calls(self, answer: JsonObject) -> list[JsonObject]:
         return list(_message(answer).get("tool_calls") or ())
 

@@ -88,6 +88,9 @@ class OpenAIResponses:
         is_told = isinstance(request.get("previous_response_id"), str)
         return {**request, "previous_response_id": state} if is_told else request
 
+    def said(self, answer: JsonObject) -> list[Any]:
+        return list(answer.get("output") or ())
+
     def calls(self, answer: JsonObject) -> list[JsonObject]:
         return [item for item in answer.get("output") or () if _is_call(item)]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
+from toolsearch.adapters.answered import history_key
 from toolsearch.adapters.api import Arguments, WireApi
-from toolsearch.adapters.recall import Hidden, Recall, prefix_keys
+from toolsearch.adapters.recall import Hidden, Recall, digest, prefix_keys
 from toolsearch.adapters.wire import calls_in, is_of_model, read_conversation
 from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.discovery.history import discovered_in
@@ -22,8 +24,7 @@ class Restored:
         request: The caller's, which goes on where the provider's own conversation does.
         messages: In the provider's form.
         neutral: What of it discovery must know.
-        key: Of what happens after the last message.
-        at_end: What is known to have happened there.
+        key: Of what led to the answer to come.
         at_provider: The tools that a conversation that the provider keeps has found.
     """
 
@@ -31,7 +32,6 @@ class Restored:
     messages: list[Any]
     neutral: Sequence[Message]
     key: bytes
-    at_end: Hidden
     at_provider: set[str]
 
 
@@ -49,7 +49,7 @@ def restored(
     told: list[Any] = []
     neutral: list[Message] = []
     rejoin: list[tuple[int, Hidden]] = []
-    at_end, found = Hidden(), set[str]()
+    found = set[str]()
     if at_provider is not None:
         told += at_provider.results
         neutral += at_provider.searches
@@ -57,14 +57,13 @@ def restored(
         request = api.with_state(request, at_provider.state)
     key = seed
     exchange: Sequence[Any] = ()
-    for message, key in zip(messages, prefix_keys(seed, messages), strict=True):
+    for place, (message, key) in enumerate(zip(messages, prefix_keys(seed, messages), strict=True)):
         if not is_of_model(message):
             exchange = ()
         rest = api.beyond(message, exchange) if exchange else message
         told += [] if rest is None and message is not None else [rest]
         neutral += read_conversation([message], {})
-        hidden = recall.find(key)
-        at_end = hidden or Hidden()
+        hidden = _before_answer(recall, key, messages, place + 1)
         if hidden is not None:
             hidden = hidden.apart_from(taken)
             told += hidden.exchange
@@ -76,7 +75,20 @@ def restored(
         if position < len(told):
             api.rejoined(told, position, hidden)
     known = _known_otherwise(messages, wanted, discovered_in(neutral))
-    return Restored(request, told, [*known, *neutral], key, at_end, found)
+    return Restored(request, told, [*known, *neutral], key, found)
+
+
+def exchange_key(led_to: bytes, answer: bytes) -> bytes:
+    """Key of what happened between what led to an answer and the answer, by the digests of both."""
+    return digest("exchange", led_to.hex(), answer.hex())
+
+
+def _before_answer(recall: Recall, led_to: bytes, messages: Sequence[Any], place: int) -> Hidden | None:
+    """What happened before the answer at `place`, if there is one and it is the one that was given."""
+    if is_of_model(messages[place - 1]):
+        return None  # the answer has begun before
+    answer = list(takewhile(is_of_model, messages[place:]))
+    return recall.find(exchange_key(led_to, history_key(answer))) if answer else None
 
 
 def _known_otherwise(

@@ -7,10 +7,11 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from toolsearch.adapters.answered import answer_keys
 from toolsearch.adapters.api import Arguments, Chunks, WireApi
 from toolsearch.adapters.native import declared, native_result, referenced
 from toolsearch.adapters.recall import Hidden, digest
-from toolsearch.adapters.restored import restored
+from toolsearch.adapters.restored import exchange_key, restored
 from toolsearch.adapters.tool_lists import ToolList
 from toolsearch.adapters.usage import summed
 from toolsearch.adapters.wire import (
@@ -64,7 +65,7 @@ class Turn:
         at_provider = searching.recall.find(self._state_key(self._state)) if self._state else None
         told = restored(searching.recall, api, request, self._seed, at_provider)
         self._request, self._told, self._key = told.request, told.messages, told.key
-        self._at_end, self._at_provider = told.at_end, told.at_provider
+        self._at_provider = told.at_provider
         self.discovery = self._opened(told.neutral)
 
     def request(self) -> Arguments:
@@ -240,22 +241,16 @@ class Turn:
         """Remember what the caller does not get to see."""
         state, own_state = self._api.new_state(self._request, answer)
         known = self._searching.recall.find(self._state_key(self._state)) if self._state else None
-        searches = (*(known.searches if known else ()), *self._at_end.searches, *self._searches)
+        searches = (*(known.searches if known else ()), *self._searches)
         if state and searches:
             self._searching.recall.keep(
                 self._state_key(state), Hidden(results=tuple(results), searches=searches, state=own_state)
             )
         if self._searches:
             exchange = [message for messages in self._rounds for message in messages]
-            self._searching.recall.keep(
-                self._key,
-                Hidden(
-                    (*self._at_end.exchange, *exchange),
-                    tuple(calls),
-                    tuple(results),
-                    (*self._at_end.searches, *self._searches),
-                ),
-            )
+            hidden = Hidden(tuple(exchange), tuple(calls), tuple(results), tuple(self._searches))
+            for key in answer_keys(exchange, self._api.said(answer), self.is_ours):
+                self._searching.recall.keep(exchange_key(self._key, key), hidden)
 
     def _state_key(self, state: str) -> bytes:
         return digest("state", self._api.form, self._list.key.hex(), self._whose, state)

@@ -92,6 +92,12 @@ def calls_in(message: Any) -> list[ToolCall]:
     return [part for part in _parts(_record(message)) if isinstance(part, ToolCall)]
 
 
+def text_in(message: Any) -> str:
+    """What a message or an item of the input says; without what the model only thought."""
+    record = _record(message)
+    return "" if record.get("type") == "reasoning" else _text(record.get("content"))
+
+
 def read_conversation(
     messages: Iterable[Any], made: Mapping[tuple[str, str], ToolMessage]
 ) -> tuple[Message, ...]:

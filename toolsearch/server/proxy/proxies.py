@@ -107,14 +107,17 @@ class Proxies:
         await incoming.while_there(self._searched.answer(asked, send))
 
     def _owner(self, scope: Scope) -> bytes:
-        """A digest of the key for the provider, where nothing else tells callers apart.
+        """A digest of what the caller may know of and do, and of the key for the provider where nothing
+        else tells callers apart.
 
         It is salted anew in each process, and goes into other digests alone.
         """
-        if scope["state"]["caller"].tenant:
-            return b""
-        keys = [value for name, value in scope["headers"] if name in _PROVIDER_KEYS]
-        return hmac.digest(self._salt, b"\n".join(keys), "sha256")
+        caller = scope["state"]["caller"]
+        rule = caller.rule
+        sources = None if rule.sources is None else sorted(rule.sources)
+        may = repr((sources, rule.allow, rule.deny, caller.may(KeyScope.CALL))).encode()
+        keys = [value for name, value in scope["headers"] if name in _PROVIDER_KEYS and not caller.tenant]
+        return hmac.digest(self._salt, b"\n".join([may, *keys]), "sha256")
 
     def _check_keys(self, scope: Scope) -> None:
         """Does nothing where no key of the service would go to the provider.
