@@ -62,3 +62,33 @@ def test_only_the_tenants_own_sessions_and_tools_that_it_may_know_of(served: Ser
         [pin["name"] for pin in each.get("/v1/usage/pins").json()["pins"]] for each in (one, part, other)
     ]
     assert names == [["mail__send_email"], [], []]
+
+
+def test_sessions_of_hidden_tools_count_for_nothing(served: Served) -> None:
+    one = served.as_key(served.key(tenant="acme"))
+    part = served.as_key(served.key(tenant="acme", sources=("web",)))
+    before = part.get("/v1/usage/pins").json()
+    called(served, "mail__send_email", 20, by=one)
+    for n in range(4):
+        one.get(f"/v1/sessions/r{n}/tools")
+        one.post(f"/v1/sessions/r{n}/load", json={"names": ["mail__send_email"]})
+        one.post(f"/v1/sessions/r{n}/search", json={"arguments": {"queries": ["send_email"], "limit": 1}})
+    assert part.get("/v1/usage/pins").json() == before
+    assert one.get("/v1/usage/pins").json()["sessions"] == 24
+    one.post("/v1/sessions/r0/load", json={"names": ["web__search"]})
+    called(served, "web__search", 2, by=one)
+    assert part.get("/v1/usage/pins").json()["sessions"] == 3
+
+
+def test_pages_of_feedback_are_those_of_the_tools_that_the_key_may_know_of(served: Served) -> None:
+    one = served.as_key(served.key(tenant="acme"))
+    part = served.as_key(served.key(tenant="acme", sources=("web",)))
+    called(served, "mail__send_email", 3, by=one)
+    empty = part.get("/v1/feedback", params={"limit": 1}).json()
+    assert empty == {"feedback": [], "next_cursor": None}
+    called(served, "web__search", 2, by=one)
+    called(served, "mail__send_email", 3, by=one)
+    first = part.get("/v1/feedback", params={"limit": 1}).json()
+    last = part.get("/v1/feedback", params={"limit": 1, "cursor": first["next_cursor"]}).json()
+    assert [entry["session_id"] for entry in first["feedback"] + last["feedback"]] == ["s0", "s1"]
+    assert last["next_cursor"] is None

@@ -9,6 +9,7 @@ from statistics import fmean
 from toolsearch.api.pins import Pin, PinList
 from toolsearch.discovery.pins import ROUNDS, SEARCH_TOKENS, suggest_pins
 from toolsearch.server.asking import Asking
+from toolsearch.server.visible import Visible
 
 CALLS = frozenset({"called", "succeeded", "failed"})
 
@@ -32,14 +33,15 @@ def pins_of(
 ) -> PinList:
     """The tools to pin, of those that the caller may know of and that are not pinned yet.
 
-    Counted are sessions that feedback since `since` names, and the latest ones whose rounds are kept.
+    Counted are sessions that feedback since `since` names, and the latest ones whose rounds are kept; of
+    those only the ones with any tool that the caller may know of, where there are others.
     """
     seen = _Seen()
-    _read_feedback(asking, since, seen)
-    _read_rounds(asking, since, seen)
+    view = asking.visible()
+    _read_feedback(asking, view, since, seen)
+    _read_rounds(asking, view, since, seen)
     a_session = rounds or (max(fmean(seen.rounds), 1.0) if seen.rounds else ROUNDS)
     a_search = search_tokens or (fmean(seen.search_tokens) if seen.search_tokens else SEARCH_TOKENS)
-    view = asking.visible()
     columns = view.index.columns
     tokens = {
         columns.names[row]: int(columns.tokens[row])
@@ -63,28 +65,37 @@ def pins_of(
     )
 
 
-def _read_feedback(asking: Asking, since: float, seen: _Seen) -> None:
+def _read_feedback(asking: Asking, view: Visible, since: float, seen: _Seen) -> None:
     after = read = 0
     while read < _FEEDBACK_READ:
         found = asking.service.records.feedback(asking.caller.tenant, after=after, limit=_PAGE)
         for entry in found:
-            if entry.session_id and entry.at >= since and entry.outcome in CALLS:
+            is_call = entry.outcome in CALLS and entry.at >= since
+            if entry.session_id and is_call and _is_known(view, entry.tool):
                 seen.called[entry.session_id].add(entry.tool)
         if len(found) < _PAGE:
             return
         after, read = found[-1].id, read + len(found)
 
 
-def _read_rounds(asking: Asking, since: float, seen: _Seen) -> None:
+def _read_rounds(asking: Asking, view: Visible, since: float, seen: _Seen) -> None:
     tenant, recorder = asking.caller.tenant, asking.service.rounds
     for _, session in recorder.sessions(tenant, before=2**62, limit=_SESSIONS_READ):
         if session.last_at < since:
             continue
+        events = recorder.events(tenant, session.id, limit=_EVENTS_READ).events
+        if view.mask is not None and not any(name in view.names for event in events for name in event.names):
+            continue
         if session.rounds:
             seen.rounds.append(session.rounds)
         called = seen.called[session.id]
-        for event in recorder.events(tenant, session.id, limit=_EVENTS_READ).events:
+        for event in events:
             if event.kind == "call":
-                called.update(event.names)
-            elif event.kind == "search" and event.tokens:
+                called.update(name for name in event.names if _is_known(view, name))
+            elif event.kind == "search" and event.tokens and all(_is_known(view, n) for n in event.names):
                 seen.search_tokens.append(event.tokens)
+
+
+def _is_known(view: Visible, name: str) -> bool:
+    """Whether the caller may know of a tool, which may be gone."""
+    return view.mask is None or name in view.names

@@ -14,7 +14,7 @@ from toolsearch.api.scopes import KeyScope
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, FeedbackPage, UsageAnswer
 from toolsearch.server.answers import answer, cursor_of, number_of
 from toolsearch.server.asking import Managing, Searching
-from toolsearch.server.feedback import forget_feedback, kept_feedback
+from toolsearch.server.feedback import forget_feedback, kept_feedback, known_feedback
 from toolsearch.server.pins import pins_of
 
 router = APIRouter(prefix="/v1", tags=["usage"])
@@ -45,15 +45,12 @@ async def list_feedback(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: Annotated[str | None, Query(max_length=400)] = None,
 ) -> Response:
-    """The feedback of the tenant, the oldest first."""
+    """The feedback of the tenant on tools that the caller may know of, the oldest first."""
     after = number_of(cursor)
 
     def page() -> FeedbackPage:
-        found = asking.service.records.feedback(asking.caller.tenant, after=after, limit=limit + 1)
-        more = cursor_of(str(found[limit - 1].id)) if len(found) > limit else None
-        names = asking.visible().names
-        shown = tuple(entry for entry in found[:limit] if entry.tool in names)
-        return FeedbackPage(feedback=shown, next_cursor=more)
+        known, last = known_feedback(asking, after=after, limit=limit)
+        return FeedbackPage(feedback=known, next_cursor=cursor_of(str(last.id)) if last else None)
 
     return answer(await asking.run(page))
 
