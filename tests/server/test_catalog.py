@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -193,6 +194,25 @@ def test_searches_have_an_answer_while_the_catalog_changes(served: Served) -> No
     assert served.http.get("/v1/tools").json()["total"] == len(OFFICE) + 15
 
 
+@pytest.mark.parametrize("source", ["a/b", "/", "a//b/", "a%2Fb", "a b?c#d", "", "é"])
+def test_every_source_that_is_listed_can_be_asked_for_replaced_and_deleted(
+    served: Served, source: str
+) -> None:
+    path = f"/v1/sources/{quote(source, safe='')}"
+    body = [{"name": "a/b", "server": source}, {"name": "other", "server": source}]
+    assert served.http.put(path, json=body).json()["added"] == 2
+    (listed,) = [s for s in served.http.get("/v1/sources").json()["sources"] if s["name"] == source]
+    assert served.http.get(path).json() == listed
+    listed_tools = served.http.get("/v1/tools", params={"source": source}).json()["tools"]
+    for tool in listed_tools:
+        assert served.http.get(f"/v1/tools/{quote(tool['name'], safe='')}").json() == tool
+    assert served.http.put(path, json=body[:1]).json()["removed"] == 1
+    assert served.http.delete(path).status_code == 204
+    assert served.http.get(path).json()["type"] == "urn:toolsearch:problem:unknown"
+    assert served.http.get("/v1/tools").json()["total"] == len(OFFICE)
+    assert 'route="/v1/sources/{source}"' in served.http.get("/metrics").text
+
+
 def test_writers_at_once_lose_nothing(served: Served) -> None:
     def put(n: int) -> None:
         with httpx.Client(base_url=served.url, timeout=120) as http:
@@ -210,6 +230,36 @@ def test_writers_at_once_lose_nothing(served: Served) -> None:
     # Patches of different parts are both there, whichever came first.
     assert "title" in merged
     assert "tags" in merged
+
+
+WRONG = [
+    ("description", 5),
+    ("title", ["x"]),
+    ("tags", 5),
+    ("search_hint", {}),
+    ("pinned", "yes"),
+    ("read_only", 1),
+    ("prefix", "a b"),
+    ("output_schema", {"type": "nothing"}),
+    ("description", "Half a character: \ud800"),
+]
+
+
+@pytest.mark.parametrize(("member", "value"), WRONG)
+def test_what_would_be_mended_is_refused_where_it_cannot_be_told(
+    served: Served, member: str, value: Any
+) -> None:
+    path, headers = "/v1/tools/net__ping", {"Content-Type": "application/json"}
+    assert served.http.put(path, json=PING).status_code == 201
+    before = served.http.get(path).json()
+    for method, body in (("PATCH", {member: value}), ("PUT", {**PING, member: value})):
+        refused = served.http.request(method, path, content=json.dumps(body), headers=headers)
+        assert (refused.status_code, refused.json()["type"]) == (422, "urn:toolsearch:problem:definition")
+        assert member in refused.json()["detail"]
+    assert served.http.get(path).json() == before
+    report = served.http.post("/v1/tools/bulk", content=json.dumps({**PING, member: value})).json()
+    assert [issue["severity"] for issue in report["issues"]] == ["mended"]
+    assert served.http.patch(path, json={member: None, "title": "Ping"}).status_code == 200
 
 
 def test_no_address_in_what_is_uploaded_is_asked(served: Served) -> None:

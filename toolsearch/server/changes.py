@@ -12,10 +12,12 @@ from toolsearch.api.tools import UploadIssue, UploadReport
 from toolsearch.catalog import tool_digest
 from toolsearch.embedders.base import Embedder, Progress
 from toolsearch.exceptions import DefinitionError
-from toolsearch.formats import read_tools
+from toolsearch.formats import read_entries
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.sources.files import LoadedCatalog, read_catalog
 from toolsearch.tools import JsonObject, Tool
+
+_TOLD = 5
 
 Doomed = Callable[[ToolIndex], Iterable[str]]
 """Public names of the tools of an index that are to go, unless they are given anew."""
@@ -36,16 +38,35 @@ def no_one(index: ToolIndex) -> tuple[str, ...]:
     return ()
 
 
-def read_definition(definition: JsonObject, *, source: str = "") -> Tool:
-    """The one tool of a definition in any form.
+def read_definition(definition: JsonObject, *, older: JsonObject | None = None) -> Tool:
+    """The one tool of a definition in any form, as it stands.
+
+    Args:
+        older: What it was before; what would be mended of that already counts for nothing.
 
     Raises:
-        DefinitionError: it cannot be used, or there are several.
+        DefinitionError: it cannot be used without being mended, or there are several.
     """
-    tools = read_tools(definition, source=source)
-    if len(tools) != 1:
-        raise DefinitionError("", f"the body holds {len(tools)} definitions. Send several to /v1/tools/bulk.")
-    return tools[0]
+    tool, mended = _read_one(definition)
+    known = () if older is None else _read_one(older)[1]
+    wrong = [message for message in mended if message not in known]
+    if wrong:
+        told = f"it would not be kept as it is: {'; '.join(wrong[:_TOLD])}."
+        raise DefinitionError(tool.name, f"{told} Correct it, or send it to /v1/tools/bulk, which mends it.")
+    return tool
+
+
+def _read_one(definition: JsonObject) -> tuple[Tool, tuple[str, ...]]:
+    """The tool of a definition, and what was mended of it."""
+    entries = list(read_entries(definition))
+    if len(entries) != 1:
+        raise DefinitionError(
+            "", f"the body holds {len(entries)} definitions. Send several to /v1/tools/bulk."
+        )
+    (entry,) = entries
+    if isinstance(entry.tool, DefinitionError):
+        raise entry.tool
+    return entry.tool, tuple(entry.mended)
 
 
 def read_upload(data: bytes, *, is_lines: bool, source: str = "") -> Upload:

@@ -142,7 +142,7 @@ class Edge:
                 await provider.response(exc, scope)(scope, receive, send_on)
         finally:
             took_s = time.perf_counter() - started
-            route = getattr(scope.get("route"), "path", _UNROUTED)
+            route = getattr(scope.get("route"), "path_format", _UNROUTED)
             self._metrics.answered(scope["method"], route, status, took_s)
             audit(scope, route, status)
             key_id = state["caller"].key_id or "-"

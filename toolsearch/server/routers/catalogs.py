@@ -30,7 +30,14 @@ from toolsearch.server.visible import Visible
 router = APIRouter(prefix="/v1", tags=["catalogs"])
 
 CatalogPath = Annotated[str, Path(max_length=200, examples=["default"])]
-SourcePath = Annotated[str, Path(max_length=200, examples=["mail"])]
+SourcePath = Annotated[
+    str,
+    Path(
+        max_length=200,
+        examples=["mail"],
+        description="Slashes in it may be escaped; empty for the tools that have no source.",
+    ),
+]
 
 
 @router.get("/catalogs", response_model=CatalogList, summary="List catalogs", operation_id="list_catalogs")
@@ -124,7 +131,7 @@ async def list_tags(asking: Searching) -> Response:
 
 
 @router.get(
-    "/sources/{source}", response_model=SourceEntry, summary="Get a source", operation_id="get_source"
+    "/sources/{source:path}", response_model=SourceEntry, summary="Get a source", operation_id="get_source"
 )
 async def get_source(source: SourcePath, asking: Searching) -> Response:
     """How many tools a source has, and what sending them costs."""
@@ -132,7 +139,7 @@ async def get_source(source: SourcePath, asking: Searching) -> Response:
 
 
 @router.put(
-    "/sources/{source}",
+    "/sources/{source:path}",
     response_model=UploadReport,
     summary="Replace the tools of a source",
     operation_id="put_source",
@@ -151,7 +158,9 @@ async def put_source(
     return await upload(request, asking, source=source, doomed=doomed)
 
 
-@router.delete("/sources/{source}", status_code=204, summary="Delete a source", operation_id="delete_source")
+@router.delete(
+    "/sources/{source:path}", status_code=204, summary="Delete a source", operation_id="delete_source"
+)
 async def delete_source(source: SourcePath, asking: Managing) -> Response:
     """Take all tools of the source out of the catalog."""
 

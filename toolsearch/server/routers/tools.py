@@ -123,7 +123,8 @@ async def put_tool(
 ) -> Response:
     """Add the tool, or put it in place of its namesake: 201 or 200.
 
-    Source and name of the definition must make this public name. ``If-Match`` and ``If-None-Match: *`` are
+    Source and name of the definition must make this public name, and nothing of it may have to be mended.
+    ``If-Match`` and ``If-None-Match: *`` are
     heeded.
     """
 
@@ -154,7 +155,8 @@ async def patch_tool(name: ToolNamePath, patch: Definition, request: Request, as
             view = Visible(index, asking.caller.rule)
             row = view.row(name)
             check_version(request, view.digest(row))
-            tool = _named(read_definition(_merged(tool_record(view.tool(name)), patch)), name)
+            older = tool_record(view.tool(name))
+            tool = _named(read_definition(_merged(older, patch), older=older), name)
             asking.check_may_change(tool)
             return changed(index, embedder, (tool,))
 
