@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,7 @@ class OpenApiDocument:
     """A document that can be read.
 
     Attributes:
-        value: The whole document.
+        value: The whole document, with keys that are all text: ``200`` of a dict of Python is ``"200"``.
         is_swagger: Version 2.0, in which parameters, bodies and servers are written in another way.
         has_json_schema: Version 3.1 or later: schemas are JSON Schema, and siblings of a ``$ref`` count.
     """
@@ -52,7 +53,7 @@ class OpenApiDocument:
             )
         if not isinstance(value.get("paths", {}), dict):
             raise CatalogFileError(path, "its 'paths' are no object")
-        return cls(value, is_swagger, has_json_schema=not is_swagger and minor >= 1)
+        return cls(_text_keyed(value), is_swagger, has_json_schema=not is_swagger and minor >= 1)
 
     @property
     def title(self) -> str:
@@ -94,6 +95,36 @@ class OpenApiDocument:
         if target is None:
             raise DefinitionError(tool, f"the reference {ref!r:.200} leads nowhere.")
         return target
+
+
+def _text_keyed(value: JsonObject) -> JsonObject:
+    """The value with the keys that JSON would write; itself where all are texts."""
+    made: dict[int, Any] = {id(value): {}}
+    waiting: list[Any] = [value]
+    is_changed = False
+    while waiting:
+        part = waiting.pop()
+        mine = made[id(part)]
+        for key, stated in part.items() if isinstance(part, dict) else enumerate(part):
+            below = stated
+            if isinstance(below, dict | list):
+                if id(below) not in made:
+                    made[id(below)] = {} if isinstance(below, dict) else []
+                    waiting.append(below)
+                below = made[id(below)]
+            if isinstance(mine, list):
+                mine.append(below)
+            elif isinstance(key, str):
+                mine[key] = below
+            else:
+                is_changed = True
+                mine.setdefault(_key_text(key), below)
+    kept: JsonObject = made[id(value)]
+    return kept if is_changed else value
+
+
+def _key_text(key: Any) -> str:
+    return json.dumps(key) if key is None or isinstance(key, bool | int | float) else str(key)
 
 
 def _stated_version(value: JsonObject) -> str:

@@ -23,7 +23,7 @@ from toolsearch.sources.openapi.requests import path_variables
 from toolsearch.sources.openapi.responses import accepted, output_schema
 from toolsearch.sources.openapi.schemas import SchemaReader
 from toolsearch.sources.openapi.security import read_security
-from toolsearch.sources.openapi.servers import server_url
+from toolsearch.sources.openapi.servers import is_telling, server_url
 from toolsearch.tools import JsonObject, Tool
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -87,7 +87,7 @@ def read_operations(
     places = list(_places(document))
     names = operation_names([(place.method, place.path, place.node) for place in places])
     for place, (name, note) in zip(places, names, strict=True):
-        at = place.at(value)
+        at = place.at(document.value)
         try:
             entry = _read(document, source, options, place, name)
         except DefinitionError as exc:
@@ -113,9 +113,12 @@ def _places(document: OpenApiDocument) -> Iterator[_Place]:
             # Reported as one operation, for nobody knows how many it would have been.
             yield _Place(path, "get", {}, node)
             continue
-        for method in METHODS:
-            if method in item:
-                yield _Place(path, method, item, item[method])
+        methods = [method for method in METHODS if method in item]
+        if not methods and not path.startswith("/"):
+            # Reported, as it is no path that anything could stand at.
+            yield _Place(path, "get", item, {})
+        for method in methods:
+            yield _Place(path, method, item, item[method])
 
 
 def _read(
@@ -141,6 +144,10 @@ def _read(
     server = options.server.rstrip("/") or server_url(
         document, name, owners, variables=options.variables or {}, base=options.base
     )
+    if is_telling(server):
+        raise DefinitionError(
+            name, "its server's URL holds a user or a password. Give server= without one, and credentials."
+        )
     called = Operation(
         method=place.method.upper(),
         path=place.path,

@@ -16,6 +16,12 @@ from toolsearch.tools import JsonObject
 MAX_DEFINITIONS_CHARACTERS = 60_000
 """Of the definitions that a schema refers to, as JSON; real ones beyond it go on for megabytes."""
 
+MAX_MERGED_PARTS = 5_000
+"""Values in the schema that an ``allOf`` becomes; one of more is left as it stands, with its references."""
+
+MAX_INLINED = 20_000
+"""Schemas that are read for the ``allOf`` of one operation, however often a document names them."""
+
 LEFT_OUT = "Its members are left out here for their size."
 
 # What says nothing about values, or only to generators of code.
@@ -39,6 +45,9 @@ class SchemaReader:
         self._waiting: deque[str] = deque()
         self._definitions: dict[str, JsonObject] = {}
         self._characters = 0
+        self._n_inlined = 0
+        self._whole: dict[str, Any] = {}
+        self._met: set[str] = set()
         self.mended: list[str] = []
 
     def read(self, schema: Any) -> JsonObject:
@@ -77,6 +86,7 @@ class SchemaReader:
             raise DefinitionError(self._tool, f"a schema must be an object, not {schema!r:.60}.")
         if depth > MAX_DEPTH:
             raise DefinitionError(self._tool, f"a schema is nested deeper than {MAX_DEPTH} levels.")
+        self._n_inlined += len(open_refs) > 1
         if "$ref" in schema:
             return self._reference(schema, open_refs, depth)
         kept = {k: v for k, v in schema.items() if k not in _DROPPED and not k.startswith("x-")}
@@ -113,11 +123,13 @@ class SchemaReader:
         return {**link, **around}
 
     def _stub(self, target: JsonObject) -> JsonObject:
-        note = "definitions beyond a size that models can read are left out of its input schema"
-        if note not in self.mended:
-            self.mended.append(note)
+        self._note("definitions beyond a size that models can read are left out of its input schema")
         kind = {"type": target["type"]} if "type" in target else {}
         return {**kind, "description": LEFT_OUT}
+
+    def _note(self, message: str) -> None:
+        if message not in self.mended:
+            self.mended.append(message)
 
     def _free_name(self, ref: str) -> str:
         steps = ref_steps(ref)
@@ -164,6 +176,9 @@ class SchemaReader:
                 return schema
             parts.append(inlined)
         whole = merged(parts) if all(map(is_mergeable, parts)) else None
+        if whole is not None and _is_larger(whole, MAX_MERGED_PARTS):
+            self._note("an allOf that grows beyond measure is left as it stands")
+            return schema
         return schema if whole is None else {**whole, **around, **_structure(whole)}
 
     def _inlined(self, part: Any, open_refs: tuple[str, ...], depth: int) -> JsonObject | None:
@@ -175,9 +190,34 @@ class SchemaReader:
         name = ref_steps(part["$ref"])[-1]
         ref = next(ref for ref, known in self._names.items() if known == name)
         if ref in open_refs:
+            self._met.add(ref)
             return None
-        read = self._read(self._document.target(self._tool, ref), (*open_refs, ref), depth + 1)
+        if ref in self._whole:
+            read = self._whole[ref]
+        elif self._n_inlined > MAX_INLINED:
+            self._note("an allOf that grows beyond measure is left as it stands")
+            return None
+        else:
+            met_before, self._met = self._met, set()
+            read = self._read(self._document.target(self._tool, ref), (*open_refs, ref), depth + 1)
+            self._met.discard(ref)
+            if not self._met:
+                # It is the same wherever it stands.
+                self._whole[ref] = read
+            self._met |= met_before
         return {**read, **{k: v for k, v in part.items() if k != "$ref"}} if isinstance(read, dict) else None
+
+
+def _is_larger(value: Any, most: int) -> bool:
+    """Whether there are more than so many values in this one, each as often as it stands there."""
+    waiting, n = [value], 0
+    while waiting:
+        part = waiting.pop()
+        n += 1
+        if n > most:
+            return True
+        waiting.extend(part.values() if isinstance(part, dict) else part if isinstance(part, list) else ())
+    return False
 
 
 def _structure(schema: JsonObject) -> JsonObject:

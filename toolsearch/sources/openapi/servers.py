@@ -47,6 +47,11 @@ def server_url(
     return _joined(base, "/")
 
 
+def is_telling(url: str) -> bool:
+    """Whether a server's URL holds a user or a password, which messages about its calls would repeat."""
+    return "@" in re.split(r"[/?#\\]", url.partition("//")[2], maxsplit=1)[0]
+
+
 def variable_names(value: JsonObject) -> frozenset[str]:
     """The names of all server variables of a document."""
     owners = [value]

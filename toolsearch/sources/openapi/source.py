@@ -113,6 +113,7 @@ class OpenApiSource:
         if not is_openapi(value):
             raise CatalogFileError(path, "is no OpenAPI document: it has no 'openapi' or 'swagger'")
         parsed = OpenApiDocument.of(value, path)
+        value = parsed.value
         _check(parsed, settings)
         self.name = settings.get("source") or source_name(parsed.title)
         self._timeout_s = settings.get("timeout_s", TIMEOUT_S)
@@ -211,7 +212,13 @@ def _check(document: OpenApiDocument, settings: OpenApiSettings) -> None:
     check_collection("allow_hosts", settings.get("allow_hosts", ()))
     check_collection("allow_private", settings.get("allow_private", ()))
     if settings.get("server"):
-        http_url(settings["server"])
+        server = http_url(settings["server"])
+        if server.userinfo or server.query or server.fragment:
+            # What it holds is not repeated, for it may be a secret.
+            raise ValueError(
+                "The server's URL may have no user, password, query or fragment. Credentials belong into the "
+                "environment variables of security schemes (credentials=), or into headers=."
+            )
 
 
 def _server(entry: OperationEntry) -> httpx.URL | None:
