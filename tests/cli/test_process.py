@@ -141,6 +141,56 @@ def test_any_output_encoding_can_carry_any_catalog(tmp_path: Path, encoding: str
     assert "日本の法令を検索します 🙂 é" in json.loads(converted.stdout)[0]["description"]
 
 
+NO_PACKAGE = """
+import sys
+for name in sys.argv.pop(1).split(","):
+    sys.modules[name] = None
+import importlib.util
+known = importlib.util.find_spec
+gone = lambda name: name in sys.modules and sys.modules[name] is None
+importlib.util.find_spec = lambda name, *rest: None if gone(name) else known(name, *rest)
+from toolsearch.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("packages", "extra", "arguments"),
+    [
+        ("mcp", "mcp", ("gateway", "serve", "mcp.json")),
+        ("mcp", "mcp", ("gateway", "install", "mcp.json", "--client", "cursor", "--file", "c.json", "--yes")),
+        ("mcp", "mcp", ("mcp", "serve", "shop.py")),
+        ("mcp", "mcp", ("sources", "check", "-c", "mcp.json")),
+        ("mcp", "mcp", ("call", "a__b", "-c", "mcp.json")),
+        ("mcp", "mcp", ("index", "build", "mcp.json", "-o", "index")),
+        ("torch", "tune", ("tune", "tools.json", "-o", "tuned")),
+        ("sentence_transformers", "sentence-transformers", ("search", "x", "-i", "i", "--rerank", "st:x")),
+        ("psycopg", "postgres", ("db", "check", "--database", "postgresql://h/n")),
+        ("uvicorn", "server", ("mcp", "serve", "shop.py", "--http", "127.0.0.1:0")),
+    ],
+)
+def test_a_command_without_its_extra_names_it_in_one_line(
+    tmp_path: Path, packages: str, extra: str, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"a": {"command": "none"}}}')
+    (tmp_path / "tools.json").write_text(json.dumps(TOOLS))
+    (tmp_path / "shop.py").write_text("from toolsearch import tool\n\n@tool\ndef f() -> None: 'F.'\n")
+    if arguments[0] == "search":
+        assert toolsearch("index", "build", tmp_path / "tools.json", "-o", tmp_path / "i").returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-c", NO_PACKAGE, packages, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert done.returncode in {2, 4}, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert f"pip install 'toolsearch[{extra}]'" in line
+
+
 def test_colours_are_left_out_where_nobody_wants_or_sees_them(tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps(TOOLS))

@@ -130,12 +130,43 @@ def test_a_port_that_is_taken_ends_it(tmp_path: Path) -> None:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
         )
-    assert (done.returncode, "address already in use" in done.stderr) == (4, True)
+        port = taken.getsockname()[1]
+    errors = [line for line in done.stderr.splitlines() if "in use" in line.lower()]
+    assert done.returncode == 4
+    assert errors == [
+        f"Error: Cannot listen at 127.0.0.1 on port {port}: Address already in use. Choose another: --port N"
+    ]
 
 
 def test_an_index_that_is_not_there_ends_it(run: Run, tmp_path: Path) -> None:
     done = run("serve", tmp_path / "none")
     assert (done.code, "does not exist" in done.err) == (3, True)
+
+
+def test_a_catalog_in_place_of_an_index_is_told_and_kept(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    (folder / "tools.jsonl").write_text('{"name": "ping", "description": "Ping a host."}')
+    for given in (folder, folder / "tools.jsonl"):
+        for command in (("serve", given), ("search", "ping", "-i", given), ("index", "verify", given)):
+            done = run(*command)
+            assert (done.code, "is a catalog, and no index" in done.err) == (3, True)
+            assert f"toolsearch index build {given} -o INDEX" in done.err
+
+
+def test_python_that_cannot_be_had_is_told_by_the_option_that_named_it(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="needs the extra mcp")
+    missing = tmp_path / "nofile.py"
+    for option, command in (
+        ("--call", ("serve", tmp_path, "--call", missing)),
+        ("--python", ("gateway", "serve", "--python", missing)),
+        ("MODULE[:NAME]", ("mcp", "serve", missing)),
+    ):
+        done = run(*command)
+        assert done.code == 2
+        assert f"Invalid value for {option}: {str(missing)!r} does not exist." in done.err.replace(
+            "'--", "--"
+        )
 
 
 def test_a_reranker_that_is_not_there_ends_it(run: Run, tmp_path: Path) -> None:
@@ -204,6 +235,9 @@ def test_the_line_goes_before_the_environment_and_that_before_the_file(
         ("s.toml", "port = ", "cannot be read"),
         ("s.json", "[1]", "holds no settings"),
         ("s.yaml", "prot: 1", "unknown settings prot"),
+        ("s.toml", 'allow_host = "x"', r's\.toml cannot be used: allow_host: .* a list, such as \["x"\]'),
+        ("s.json", '{"allow_origin": "x"}', r"s\.json cannot be used: allow_origin: .* a list"),
+        ("s.yaml", "port: many", r"s\.yaml cannot be used: port: "),
         ("none.toml", None, "cannot be read"),
     ],
 )
@@ -235,6 +269,23 @@ def test_keys_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     again = run("keys", "revoke", made["key"]["id"], "--database", database)
     assert (again.code, "There is no key" in again.err) == (2, True)
     assert run("keys", "list", "--database", database, "--json").json == []
+
+
+def test_where_there_are_no_keys_it_is_said(run: Run, tmp_path: Path) -> None:
+    database = tmp_path / "service.db"
+    made = run("keys", "add", "bot", "--database", database, "--json").json
+    run("keys", "revoke", made["key"]["id"], "--database", database)
+    done = run("keys", "list", "--database", database)
+    assert (done.code, done.out) == (0, "")
+    assert f"There are no keys. Make one: toolsearch keys add NAME --database {database}" in done.err
+
+
+def test_looking_for_keys_makes_no_database(run: Run, tmp_path: Path) -> None:
+    database = tmp_path / "mistyped.db"
+    for command in (("keys", "list"), ("keys", "revoke", "abc")):
+        done = run(*command, "--database", database)
+        assert (done.code, f"There is no database {database}" in done.err) == (2, True)
+        assert list(tmp_path.glob("mistyped*")) == []
 
 
 def test_what_is_no_database_is_told(run: Run, tmp_path: Path) -> None:

@@ -273,3 +273,11 @@ def test_a_change_among_comments_is_the_change_without_them(
     assert json.loads(plain_json(after)) == {**data, key: value}
     assert after.startswith("// one, two\n")
     assert after.endswith("/* end */")
+
+
+def test_a_source_that_does_not_exist_is_refused(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    file = tmp_path / "c.json"
+    missing = tmp_path / "nofile.json"
+    done = run("gateway", "install", missing, "--client", "cursor", "--file", file, "--yes")
+    assert (done.code, f"there is no file {missing}" in done.err) == (2, True)
+    assert not file.exists()

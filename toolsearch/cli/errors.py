@@ -74,6 +74,12 @@ class Commands(TyperGroup):
         except (ToolSearchError, OSError) as exc:
             say(f"Error: {exc}")
             raise typer.Exit(exit_code(exc)) from None
+        except ImportError as exc:
+            message = missing_extra(exc)
+            if message is None:
+                raise
+            say(f"Error: {message}")
+            raise typer.Exit(ExitCode.BAD_INPUT) from None
         except ValueError as exc:
             message = request_problem(exc)
             if message is None:
@@ -101,6 +107,17 @@ def exit_code(error: ToolSearchError | OSError) -> ExitCode:
     return ExitCode.BAD_INPUT
 
 
+def missing_extra(error: ImportError) -> str | None:
+    """What to install for a command that needs an extra; None for any other error of an import."""
+    if "pip install 'toolsearch[" in str(error):
+        return str(error)
+    package = (error.name or "").partition(".")[0]
+    extra = _EXTRAS.get(package) if isinstance(error, ModuleNotFoundError) else None
+    if extra is None:
+        return None
+    return f"This command needs the package {package}. Install it: pip install 'toolsearch[{extra}]'"
+
+
 def request_problem(error: ValueError) -> str | None:
     """What is wrong with a request, in the words of the command line; None for any other error."""
     from pydantic import ValidationError
@@ -125,4 +142,19 @@ def _plain(message: str) -> str:
     return message.replace("Input should", "must").removeprefix("Value error, ")
 
 
+_EXTRAS = {
+    "anthropic": "anthropic",
+    "fastapi": "server",
+    "mcp": "mcp",
+    "onnx": "tune",
+    "openai": "openai",
+    "psycopg": "postgres",
+    "psycopg_pool": "postgres",
+    "sentence_transformers": "sentence-transformers",
+    "starlette": "server",
+    "torch": "tune",
+    "transformers": "tune",
+    "uvicorn": "server",
+    "xllamacpp": "offline-model",
+}
 _OPTIONS = {"queries": "QUERY", "k": "-k", "max_k": "--max-k"}

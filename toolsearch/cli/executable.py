@@ -30,11 +30,11 @@ def with_stand_ins(catalog: Catalog, tools: Sequence[Tool] = ()) -> Catalog:
     return Catalog(each if each.call is not None else _stand_in(each) for each in whole.values())
 
 
-def python_tools(reference: str) -> tuple[Tool, ...]:
+def python_tools(reference: str, given_as: str = "--python") -> tuple[Tool, ...]:
     """The tools that ``module`` or ``module:name`` refers to: of a module, an object, a function, or a list.
 
     A module may be given as its file, ``folder/module.py``. Where it has no tools of its own, those in its
-    lists are taken.
+    lists are taken. `given_as` is the option or argument that errors name.
 
     Raises:
         typer.BadParameter: there is no such module or name, no tool in it, or it cannot be imported.
@@ -43,19 +43,21 @@ def python_tools(reference: str) -> tuple[Tool, ...]:
     module, _, name = reference.rpartition(":")
     if not module or not _is_dotted(name):
         module, name = reference, ""
-    found: Any = _imported(module)
+    found: Any = _imported(module, given_as)
     try:
         for part in filter(None, name.split(".")):
             found = getattr(found, part)
     except AttributeError as exc:
-        raise _refusal(f"{reference!r}: {exc}") from exc
+        raise _refusal(f"{reference!r}: {exc}", given_as) from exc
     tools = _tools_of(found) or _listed(found)
     if not tools:
-        raise _refusal(f"{reference!r} holds no tool. {_advice(module, found)}")
+        raise _refusal(f"{reference!r} holds no tool. {_advice(module, found)}", given_as)
     return tools
 
 
-def _imported(module: str) -> ModuleType:
+def _imported(module: str, given_as: str) -> ModuleType:
+    if module.endswith(".py") and not Path(module).is_file():
+        raise _refusal(f"{module!r} does not exist.", given_as)
     try:
         if module.endswith(".py"):
             return _of_file(Path(module).resolve())
@@ -65,8 +67,10 @@ def _imported(module: str) -> ModuleType:
             return import_module(module)
     except Exception as exc:
         # It may be any, of whatever runs as the module is imported.
-        raise _refusal(f"{module!r} cannot be imported: {type(exc).__name__}: {exc}") from exc
-    raise _refusal(f"{module!r} is no module: give its name, such as 'shop', or its file, 'shop.py'.")
+        raise _refusal(f"{module!r} cannot be imported: {type(exc).__name__}: {exc}", given_as) from exc
+    raise _refusal(
+        f"{module!r} is no module: give its name, such as 'shop', or its file, 'shop.py'.", given_as
+    )
 
 
 def _of_file(file: Path) -> ModuleType:
@@ -100,8 +104,8 @@ def _advice(module: str, found: Any) -> str:
     return f"Decorate functions with @tool{instead}."
 
 
-def _refusal(problem: str) -> typer.BadParameter:
-    return typer.BadParameter(problem, param_hint="--python")
+def _refusal(problem: str, given_as: str) -> typer.BadParameter:
+    return typer.BadParameter(problem, param_hint=given_as)
 
 
 def _listed(found: Any) -> tuple[Tool, ...]:

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from toolsearch.cli.errors import EXIT_CODES, ExitCode
+from toolsearch.cli.listening import telling_what_is_taken
 from toolsearch.cli.mcp_http import (
     AllowedHosts,
     AllowedOrigins,
@@ -147,7 +148,8 @@ def serve(
 
     host, port, token = address
     app = http_app(gateway.server, token=token, hosts=allow_host or (), origins=allow_origin or ())
-    asyncio.run(_over_http(gateway, app, host, port))
+    with telling_what_is_taken(host, port, "--http HOST:PORT"):
+        asyncio.run(_over_http(gateway, app, host, port))
 
 
 async def _over_stdio(gateway: Gateway) -> None:
@@ -236,6 +238,12 @@ def install(
     from toolsearch.gateway.shown_change import shown_change
     from toolsearch.sources.settings_folder import CONFIG_FILE, config_folder
 
+    for source in sources or []:
+        if "://" not in source and not Path(source).is_file():
+            raise typer.BadParameter(
+                f"there is no file {source}. Give one with mcpServers or an OpenAPI document.",
+                param_hint="SOURCE",
+            )
     there = client_file(client.value)
     if file is not None:
         there = replace(there, path=file)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,11 +65,15 @@ def add(
 @group.command("list", epilog=EXIT_CODES)
 def list_(database: Database, *, json: Json = False) -> None:
     """Say which keys there are."""
+    from toolsearch.server.settings import database_of
 
-    with _records(database) as store:
+    with _records(database, must_exist=True) as store:
         keys = [key.entry for key in store.stored_keys()]
     if json:
         show_json([key.model_dump(mode="json") for key in keys])
+        return
+    if not keys:
+        say(f"There are no keys. Make one: toolsearch keys add NAME --database {database_of(database)}")
         return
     rows = [
         (
@@ -91,16 +96,22 @@ def revoke(
     """Have a key count no more; services on the database know within a second."""
     from toolsearch.exceptions import UnknownResourceError
 
-    with _records(database) as store:
+    with _records(database, must_exist=True) as store:
         if not store.remove_key(key_id):
             raise UnknownResourceError("key", key_id)
     say(f"{key_id} is revoked.")
 
 
 @contextmanager
-def _records(database: str) -> Iterator[KeyStore]:
+def _records(database: str, *, must_exist: bool = False) -> Iterator[KeyStore]:
+    from toolsearch.exceptions import ServerSettingsError
     from toolsearch.server.opening import open_records
     from toolsearch.server.settings import database_of
 
-    with needing_psycopg(), open_records(database_of(database)) as records:
+    place = database_of(database)
+    if must_exist and isinstance(place, Path) and not place.exists():
+        raise ServerSettingsError(
+            f"There is no database {place}. Look at the path; toolsearch keys add makes one."
+        )
+    with needing_psycopg(), open_records(place) as records:
         yield records

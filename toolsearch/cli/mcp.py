@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from toolsearch.cli.errors import EXIT_CODES
+from toolsearch.cli.listening import telling_what_is_taken
 from toolsearch.cli.mcp_http import (
     AllowedHosts,
     AllowedOrigins,
@@ -46,7 +47,7 @@ def serve(
     from toolsearch.serving.mcp_tools import mcp_server
     from toolsearch.serving.mcp_transports import http_app, serve_stdio
 
-    given = python_tools(tools)
+    given = python_tools(tools, "MODULE[:NAME]")
     server = mcp_server(given, name=name)
     if not http:
         asyncio.run(serve_stdio(server))
@@ -56,4 +57,5 @@ def serve(
 
     app = http_app(server, token=token, hosts=allow_host or (), origins=allow_origin or ())
     say(f"{counted(len(given), 'tool')} at {shown_url(host, port)}")
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    with telling_what_is_taken(host, port, "--http HOST:PORT"):
+        uvicorn.run(app, host=host, port=port, log_level="warning")

@@ -73,7 +73,7 @@ def show_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, cut_
 
     cells = [[Text(printable(cell)) for cell in row] for row in rows]
     widths = [
-        max(cell_len(header), *(row[i].cell_len for row in cells)) for i, (header, _) in enumerate(columns)
+        max(cell_len(header), *(row[i].cell_len for row in cells), 0) for i, (header, _) in enumerate(columns)
     ]
     below: list[Text] = []
     if cut_last:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toolsearch.cli.errors import ExitCode
+from toolsearch.cli.listening import telling_what_is_taken
 from toolsearch.cli.output import say
 from toolsearch.cli.proxying import with_proxy_options
 from toolsearch.postgres.url import DatabaseUrl
@@ -277,11 +277,8 @@ def serve(
     with needing_psycopg():
         app = create_app(index, settings, embedder=chosen, tools=tools, read_settings=read_settings)
         server = make_server(app, settings, on_start=lambda url: say(f"Serving {what} at {url}"))
-    try:
+    with telling_what_is_taken(settings.host, settings.port, "--port N"):
         server.run()
-    except SystemExit:
-        # uvicorn could not listen, and has said why.
-        raise typer.Exit(ExitCode.FAILED) from None
 
 
 def _embedder_for(index: Path | None, settings: ServerSettings) -> Embedder:
@@ -304,4 +301,4 @@ def _python_tools(reference: str | None) -> Any:
         return ()
     from toolsearch.cli.executable import python_tools
 
-    return python_tools(reference)
+    return python_tools(reference, "--call")

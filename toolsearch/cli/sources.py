@@ -66,6 +66,9 @@ def list_sources(*, config: Config, json: Json = False) -> None:
     if json:
         show_json([row.to_json() for row in rows])
         return
+    if not rows:
+        say("The configuration has no sources. Add one: toolsearch sources add --help")
+        return
     show_table(
         [("source", "left"), ("kind", "left"), ("state", "left"), ("what", "left")],
         [(row.name, row.kind, "" if row.is_enabled else "disabled", row.what) for row in rows],

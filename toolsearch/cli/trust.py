@@ -12,7 +12,7 @@ from toolsearch.cli.catalogs import load_catalog
 from toolsearch.cli.defaults import OWN_TRUST_FILE, told_trust_file
 from toolsearch.cli.errors import EXIT_CODES, ExitCode
 from toolsearch.cli.options import CatalogFiles, Json, Source, Strict
-from toolsearch.cli.output import counted, printable, show, show_json, show_table
+from toolsearch.cli.output import counted, printable, say, show, show_json, show_table
 
 if TYPE_CHECKING:
     from toolsearch.trust import TrustEntry, TrustFile, TrustRecord
@@ -105,6 +105,9 @@ def list_entries(source: AnySource = None, *, file: File, json: Json = False) ->
     if json:
         keys = ("source", "tool", "state", "approved", "proposed")
         show_json([dict(zip(keys, row, strict=True)) for row in rows])
+        return
+    if not rows:
+        say("No tools are known yet. Those of a source are recorded when they are first seen.")
         return
     show_table(
         [("source", "left"), ("tool", "left"), ("state", "left"), ("approved", "left"), ("proposed", "left")],

@@ -71,9 +71,17 @@ class ToolIndexError(ToolSearchError):
 
 
 class IndexNotFoundError(ToolIndexError):
-    """There is no index at that path."""
+    """There is no index at that path; `is_catalog` says whether a catalog is in its place."""
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, is_catalog: bool = False) -> None:
+        self.is_catalog = is_catalog
+        if is_catalog:
+            super().__init__(
+                path,
+                "is a catalog, and no index",
+                remedy=f"Build an index elsewhere, and give that: toolsearch index build {path} -o INDEX",
+            )
+            return
         super().__init__(path, "does not exist", remedy=f"Build it: toolsearch index build CATALOG -o {path}")
 
 

@@ -29,6 +29,7 @@ T = TypeVar("T")
 Verify: TypeAlias = Literal["full", "size"]
 
 LOCK_TIMEOUT_S = 60.0
+_CATALOG_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson", ".yaml", ".yml"})
 _REPLACE_TIMEOUT_S = 10.0
 
 _PARTIAL_SNAPSHOT = "snapshot-partial"
@@ -117,6 +118,12 @@ def check_files(path: Path, manifest: Manifest, *, verify: Verify) -> None:
                     raise IndexDamagedError(path, name, "was altered (its SHA-256 differs)")
 
 
+def _is_catalog(path: Path) -> bool:
+    """Whether files that a catalog is read from are there."""
+    there = path.iterdir() if path.is_dir() else [path]
+    return any(each.suffix.lower() in _CATALOG_SUFFIXES and each.is_file() for each in there)
+
+
 def _read_manifest(path: Path) -> tuple[bytes, tuple[int, int]]:
     """The manifest and what tells it from any that replaces it, though it be of the same text."""
     try:
@@ -124,7 +131,7 @@ def _read_manifest(path: Path) -> tuple[bytes, tuple[int, int]]:
             status = os.fstat(file.fileno())
             return file.read(), (status.st_ino, status.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError) as exc:
-        raise IndexNotFoundError(path) from exc
+        raise IndexNotFoundError(path, is_catalog=_is_catalog(path)) from exc
     except IsADirectoryError as exc:
         raise IndexDamagedError(path, MANIFEST_FILE, "is a folder") from exc
 

@@ -150,18 +150,24 @@ def made_settings(*layers: dict[str, Any]) -> ServerSettings:
     try:
         return ServerSettings(**values)
     except ValidationError as exc:
-        problems = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            for fault in exc.errors(include_input=False, include_url=False)
-        )
-        raise ServerSettingsError(f"The settings cannot be used: {problems}.") from None
+        raise ServerSettingsError(f"The settings cannot be used: {_problems(exc)}.") from None
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, fault['loc']))}: {_LIST if fault['type'] == 'tuple_type' else fault['msg']}"
+        for fault in error.errors(include_input=False, include_url=False)
+    )
+
+
+_LIST = 'Input should be a list, such as ["x"]'
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
     """What a TOML, YAML or JSON file says, by setting.
 
     Raises:
-        ServerSettingsError: it cannot be read, or holds something else than settings.
+        ServerSettingsError: it cannot be read, or holds something else than settings that can be used.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -179,4 +185,8 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     unknown = sorted(set(map(str, values)) - ServerSettings.model_fields.keys())
     if unknown:
         raise ServerSettingsError(f"{path} has the unknown settings {', '.join(unknown)}.")
+    try:
+        ServerSettings(**values)
+    except ValidationError as exc:
+        raise ServerSettingsError(f"{path} cannot be used: {_problems(exc)}.") from None
     return values
