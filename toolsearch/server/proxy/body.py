@@ -46,7 +46,7 @@ class KnownTools:
         return max(map(len, tuple(self._kept)), default=0)
 
     def read(self, raw: bytes) -> Body | None:
-        """The body, or None for one that is no JSON object."""
+        """The body, or None for one that is no JSON object in UTF-8, or has two members of one name."""
         try:
             return self._read(raw.decode("utf-8"))
         except (ValueError, RecursionError, IndexError):
@@ -64,7 +64,8 @@ class KnownTools:
                 return None
             name, place = _READ(text, place)
             place = _space(text, place)
-            if text[place] != ":":
+            # Which of two members of one name counts, readers do not agree on.
+            if text[place] != ":" or name in request:
                 return None
             place = _space(text, place + 1)
             if name == _TOOLS:

@@ -58,11 +58,16 @@ class Provider:
 
     def route(self, method: str, path: str) -> Route | None:
         """The endpoint where tools are searched; None for any other."""
-        return route_of(method, path.removeprefix(self.prefix))
+        return None if "?" in path else route_of(method, self.plain(path).removeprefix(self.prefix))
+
+    def plain(self, path: str) -> str:
+        """`path` as endpoints are written: servers take more slashes, and other letters, for the same."""
+        rest = filter(None, path.removeprefix(self.prefix).lower().split("/"))
+        return "/".join([self.prefix, *rest])
 
     def template(self, route: Route | None, path: str) -> str:
         """A name of the path, of which there are few."""
-        return f"{self.prefix}/{{path}}" if route is None else path
+        return f"{self.prefix}/{{path}}" if route is None else self.plain(path)
 
     def response(self, error: Exception, scope: Scope) -> Response:
         """The response to a request that ended with `error`, as the provider's own errors read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import secrets
 from collections.abc import Awaitable, Sequence
@@ -15,7 +16,8 @@ from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import AccessDeniedError, TooBusyError
 from toolsearch.server.incoming import Incoming, read_body
 from toolsearch.server.proxy.headers import HeaderRules
-from toolsearch.server.proxy.providers import Provider, provider_at
+from toolsearch.server.proxy.providers import KEY_HEADER, Provider, provider_at
+from toolsearch.server.proxy.readings import candidates, readings
 from toolsearch.server.proxy.searched import Asked, Searched
 from toolsearch.server.proxy.sending import Sending
 from toolsearch.server.proxy.tenants import Tenants
@@ -79,6 +81,8 @@ class Proxies:
     ) -> None:
         raw_path = scope.get("raw_path") or b""
         target = target_of(raw_path, scope["path"], provider.prefix, scope["query_string"])
+        if route is not None:
+            target = target_of(b"", provider.plain(scope["path"]), provider.prefix, scope["query_string"])
         headers = self._headers.to_provider(scope["headers"])
         incoming = Incoming(receive)
         if route is None:
@@ -93,6 +97,7 @@ class Proxies:
         raw = await read_body(scope, receive, limit=limit, timeout_s=timeout_s)
         incoming.read()
         state = scope["state"]
+        wishes = read_wishes(scope["headers"], self._settings)
         asked = Asked(
             provider=provider,
             route=route,
@@ -100,7 +105,8 @@ class Proxies:
             headers=headers,
             raw=raw,
             caller=state["caller"],
-            wishes=read_wishes(scope["headers"], self._settings),
+            wishes=wishes,
+            session_id=_own_session(wishes.session_id, scope),
             owner=self._owner(scope),
             request_id=state["request_id"],
         )
@@ -116,7 +122,7 @@ class Proxies:
         rule = caller.rule
         sources = None if rule.sources is None else sorted(rule.sources)
         may = repr((sources, rule.allow, rule.deny, caller.may(KeyScope.CALL))).encode()
-        keys = [value for name, value in scope["headers"] if name in _PROVIDER_KEYS and not caller.tenant]
+        keys = () if caller.tenant else _provider_keys(scope)
         return hmac.digest(self._salt, b"\n".join([may, *keys]), "sha256")
 
     def _check_keys(self, scope: Scope) -> None:
@@ -125,13 +131,33 @@ class Proxies:
         Raises:
             AccessDeniedError: one would.
         """
-        for name, value in scope["headers"]:
-            if name in _PROVIDER_KEYS and self._service.keys.is_one(value):
+        if not self._service.keys.has_keys:
+            return
+        own = next((value.strip() for name, value in scope["headers"] if name == KEY_HEADER), b"")
+        sent = [value for name, value in scope["headers"] if not name.startswith(b"x-toolsearch-")]
+        for value in (*sent, scope["query_string"], scope["path"].encode("utf-8", "surrogatepass")):
+            if any(
+                (own and own in told) or any(map(self._service.keys.is_one, candidates(told)))
+                for told in readings(value)
+            ):
                 raise AccessDeniedError(
-                    "This is a key of the service, which the provider must not get to know. Send it as "
+                    "This has a key of the service in it, which the provider must not learn. Send it as "
                     "X-ToolSearch-Key, and the key of the provider where the provider wants it.",
                     is_known=True,
                 )
+
+
+def _provider_keys(scope: Scope) -> list[bytes]:
+    return [value for name, value in scope["headers"] if name in _PROVIDER_KEYS]
+
+
+def _own_session(session_id: str, scope: Scope) -> str:
+    """The id under which a session is kept: where there are no tenants, one for each key of the provider."""
+    keys = _provider_keys(scope)
+    if not (session_id and keys) or scope["state"]["caller"].tenant:
+        return session_id
+    bound = b"\n".join([session_id.encode(), *keys])
+    return f"proxy-{hashlib.sha256(bound).hexdigest()}"
 
 
 async def _passed(asking: Awaitable[httpx.Response], send: Send) -> None:

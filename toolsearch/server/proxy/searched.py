@@ -44,6 +44,11 @@ _IDEMPOTENCY = b"idempotency-key"
 _SMALL = 1 << 18
 """What of a body may be read while other requests wait."""
 
+_UNREAD = (
+    "Which models may be asked is restricted here, and the body cannot be read. Send one JSON object in "
+    "UTF-8, each member once and without a Content-Encoding."
+)
+
 _log = logging.getLogger(__name__)
 
 
@@ -54,6 +59,7 @@ class Asked:
     Attributes:
         target: Path and query below the provider's URL.
         headers: Those that go on.
+        session_id: The session as it is kept; empty for none.
         owner: Tells apart callers of one tenant who are to know nothing of each other's conversations.
     """
 
@@ -64,6 +70,7 @@ class Asked:
     raw: bytes
     caller: Caller
     wishes: Wishes
+    session_id: str
     owner: bytes
     request_id: str
 
@@ -123,8 +130,14 @@ class Searched:
             self._measure(turn, asked)
 
     def _may_change(self, asked: Asked) -> bool:
-        """Whether the body has to be read."""
+        """Whether the body has to be read.
+
+        Raises:
+            RequestRefusedError: it has to be, and cannot.
+        """
         if any(name == b"content-encoding" for name, _ in asked.headers):
+            if self._models:
+                raise RequestRefusedError(_UNREAD)
             return False
         catalog = asked.wishes.catalog
         wants_catalog = self._service.settings.proxy_catalog if catalog is None else catalog
@@ -141,6 +154,8 @@ class Searched:
         else:
             body = await run(tenant.bodies.read, asked.raw)
         if body is None:
+            if self._models:
+                raise RequestRefusedError(_UNREAD)
             return Prepared(asked.raw)
         if self._is_quick(asked, tenant, body):
             return self._opened(asked, tenant, body)
@@ -155,8 +170,7 @@ class Searched:
 
     def _opened(self, asked: Asked, tenant: Tenant, body: Body) -> Prepared:
         request, raw = body.request, asked.raw
-        model = request.get("model")
-        if self._models and isinstance(model, str) and (name := self._models.of(model)) != model:
+        if self._models and (name := self._models.in_request(request)) != request["model"]:
             request = {**request, "model": name}
             raw = json_text(request)
         tools = request.get("tools")
@@ -188,7 +202,7 @@ class Searched:
         return searching.open(
             asked.route.api,
             request,
-            (asked.wishes.session_id, asked.caller.tenant),
+            (asked.session_id, asked.caller.tenant),
             list_key=list_key or None,
             owner=asked.owner,
             runs=self._service.callable_tools if over_catalog and asked.wishes.calls else None,

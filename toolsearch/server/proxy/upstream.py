@@ -112,8 +112,11 @@ class Upstream:
         if asked_for is not None and asked_for > self._retries.max_wait_s:
             return None
         # An account without credit is told by 429 as well, and does not fill up by waiting.
-        if response.status_code == 429 and _NO_QUOTA in await response.aread():
-            return None
+        try:
+            if response.status_code == 429 and _NO_QUOTA in await response.aread():
+                return None
+        except httpx.HTTPError:
+            pass  # what there is of it says nothing else than its status
         return self._wait_s(failures, headers)
 
     def _wait_s(self, failures: int, headers: Mapping[str, str] | None) -> float:

@@ -11,6 +11,7 @@ from toolsearch.api.base import SESSION_ID
 from toolsearch.exceptions import RequestRefusedError, UnknownResourceError
 from toolsearch.server.proxy.headers import RawHeaders
 from toolsearch.server.proxy.settings import ProxySettings
+from toolsearch.tools import JsonObject
 
 SESSION, CATALOG, PIN, CALL = (
     *("x-toolsearch-session", "x-toolsearch-catalog"),
@@ -94,3 +95,15 @@ class ModelRules:
         if self._allowed is not None and not self._allowed.fullmatch(model):
             raise UnknownResourceError("model", model)
         return model
+
+    def in_request(self, request: JsonObject) -> str:
+        """The name by which the provider knows the model that a request names.
+
+        Raises:
+            RequestRefusedError: it names none, or two to a reader that takes ``Model`` for ``model``.
+            UnknownResourceError: it may not be asked.
+        """
+        model = request.get("model")
+        if not isinstance(model, str) or sum(name.casefold() == "model" for name in request) > 1:
+            raise RequestRefusedError("Which models may be asked is restricted here. Name one as 'model'.")
+        return self.of(model)
