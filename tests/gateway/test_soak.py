@@ -9,6 +9,7 @@ import random
 import re
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,7 +56,8 @@ async def client_calls(url: str, number: int, outcome: Outcome) -> None:
             pid = int(text_of(result))
             outcome.pids.add(pid)
             if chance.random() < KILLED and pid in children():
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # another client may have had it killed just before
+                    os.kill(pid, signal.SIGKILL)
 
 
 def left() -> list[str]:

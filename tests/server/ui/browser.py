@@ -21,7 +21,7 @@ from websockets.sync.connection import Connection
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MISSING = "needs Chromium (apt-get install chromium), on the PATH or named by CHROMIUM"
 
-_WAIT_S = 60.0
+_WAIT_S = 150.0
 _SWITCHES = (
     "--headless=new",
     "--remote-debugging-port=0",

@@ -9,6 +9,7 @@ import random
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ async def soak(source: McpServers) -> tuple[int, int, set[int]]:
             pid = int(text_of(result))
             pids.add(pid)
             if number % KILL_EVERY == 0 and pid in children():
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # another call may have had it killed just before
+                    os.kill(pid, signal.SIGKILL)
             return True
 
     done = await asyncio.gather(*(one(number) for number in range(N_CALLS)))
