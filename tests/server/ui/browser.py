@@ -22,6 +22,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 MISSING = "needs Chromium (apt-get install chromium), on the PATH or named by CHROMIUM"
 
 _WAIT_S = 150.0
+_LEFT_AT_MOST = 5
+_GONE = ("navigated or closed", "context was destroyed", "Cannot find context")
+
+
+class PageLeftError(AssertionError):
+    """The page went to another address, or began anew, before it could answer."""
+
+
 _SWITCHES = (
     "--headless=new",
     "--remote-debugging-port=0",
@@ -118,7 +126,10 @@ class Browser:
         while True:
             message = json.loads(self.connection.recv(timeout=_WAIT_S))
             if message.get("id") == self._sent:
-                assert "error" not in message, (method, message["error"])
+                error = message.get("error")
+                if error and any(sign in error["message"] for sign in _GONE):
+                    raise PageLeftError(error["message"])
+                assert not error, (method, error)
                 return message["result"]
             page = self.pages.get(message.get("sessionId", ""))
             if page is not None and "method" in message:
@@ -177,7 +188,7 @@ class Page:
         return result["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        """Returns once an expression is true, which it is asked after each frame.
+        """Returns once an expression is true, which it is asked after each frame, of the next page too.
 
         Raises:
             AssertionError: it never was.
@@ -191,7 +202,14 @@ class Page:
           }};
           ask();
         }})"""
-        assert self.run(script), (condition, self.errors, self.text("main"))
+        for _ in range(_LEFT_AT_MOST):
+            try:
+                holds = self.run(script)
+            except PageLeftError:
+                continue
+            assert holds, (condition, self.errors, self.text("main"))
+            return
+        raise AssertionError(f"The page was left while {condition} was waited for.")
 
     def text(self, selector: str) -> str:
         """What a reader sees of an element; empty where there is none."""
