@@ -278,3 +278,14 @@ def test_a_source_that_is_not_there_is_not_removed(run: Run, tmp_path: Path) -> 
     refused = run("sources", "remove", "calender", "-c", config, "--yes")
     assert refused.code == 2
     assert "Did you mean 'calendar'?" in refused.err
+
+
+def test_what_there_is_none_of_is_said(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text('{"mcpServers": {}}')
+    sources = run("sources", "list", "-c", config)
+    assert (sources.code, sources.out, "has no sources" in sources.err) == (0, "", True)
+    empty = tmp_path / "trust.json"
+    empty.write_text('{"version": 1, "sources": {}}')
+    trust = run("trust", "list", "--file", empty)
+    assert (trust.code, trust.out, "No tools are known yet" in trust.err) == (0, "", True)
