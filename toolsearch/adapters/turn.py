@@ -97,7 +97,8 @@ class Turn:
 
     def searches_in(self, answer: JsonObject) -> bool:
         """Whether an answer has a call that is answered here."""
-        return any(self.is_ours(read_call(call).name) for call in self._api.calls(answer))
+        names = [read_call(call).name for call in self._api.calls(answer)]
+        return any(map(self.is_ours, names))
 
     @property
     def n_searches(self) -> int:

@@ -12,6 +12,7 @@ import httpx
 
 from toolsearch.adapters.turn import Turn
 from toolsearch.advisors.calls import PlannedCall
+from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.exceptions import LimitExceededError, UpstreamError
 from toolsearch.messages import ToolResult
 from toolsearch.server.proxy.events import EventReader, error_event, is_done
@@ -26,6 +27,11 @@ Ask: TypeAlias = Callable[[bytes, int], Awaitable[httpx.Response]]
 Run: TypeAlias = Callable[[Sequence[PlannedCall]], Awaitable[Sequence[ToolResult]]]
 """Runs calls of tools of the service; a result for each, in order."""
 
+
+# What reading raises where JSON is not as the API says.
+_ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError)
+_UNREAD = "The provider sent an answer that is not as its API says, and it may hold a search."
+_OTHER_FORM = "The provider sent a stream where none was asked for, or none where one was."
 
 Ran: TypeAlias = Mapping[int, ToolResult]
 
@@ -51,8 +57,11 @@ class Rounds:
         chunks = self.turn.chunks() if streamed else None
         while True:
             async with aclosing(response):
-                if not response.is_success or _is_stream(response) != streamed:
+                if not response.is_success:
                     await self._refused(response)
+                    return
+                if _is_stream(response) != streamed:
+                    await self._other(response)
                     return
                 if chunks is None:
                     again = await self._whole(response)
@@ -73,10 +82,10 @@ class Rounds:
             await self.sending.whole(response, raw)
             return None
         said = Said(record, raw=raw)
-        if self.turn.searches_in(record):
+        if _searches(self.turn, record):
             finished, again = await self.work.run(self._finished, said, await self._ran(record))
         else:
-            finished, again = self._finished(said)
+            finished, again = self._as_it_is(said)
         if again is None:
             await self.sending.whole(response, finished.written())
         return again
@@ -91,12 +100,12 @@ class Rounds:
                     if is_done(event):
                         done.append(event)
                     else:
-                        shown += [event] if isinstance(event, bytes) else chunks.show(event)
+                        shown += [event] if isinstance(event, bytes) else _shown(chunks, event)
                 await self.sending.events(response, shown)
         except httpx.HTTPError as exc:
             raise broken(exc) from exc
-        answer = chunks.answer()
-        if self.turn.searches_in(answer):
+        answer = _whole(chunks)
+        if _searches(self.turn, answer):
             again = await self.work.run(self._taken, answer, await self._ran(answer))
         else:
             again = self._taken(answer)
@@ -112,6 +121,13 @@ class Rounds:
         results = await self.run(tuple(calls.values())) if calls else ()
         return dict(zip(calls, results, strict=True))
 
+    def _as_it_is(self, said: Said) -> tuple[Any, bytes | None]:
+        """An answer without a search, whatever else is in it."""
+        try:
+            return self._finished(said)
+        except _ODD:
+            return said, None
+
     def _finished(self, said: Said, ran: Ran | None = None) -> tuple[Any, bytes | None]:
         finished = _limited(self.turn.finished, said, ran)
         return finished, None if finished is not None else self._next()
@@ -122,8 +138,18 @@ class Rounds:
     def _next(self) -> bytes:
         return json_text(self.turn.request())
 
+    async def _other(self, response: httpx.Response) -> None:
+        """Send an answer in another form than was asked for, unless it may hold a search."""
+        try:
+            raw = await response.aread()
+        except httpx.HTTPError as exc:
+            raise broken(exc) from exc
+        if self.sending.has_begun or SEARCH_TOOL.encode() in raw:
+            raise UpstreamError(_OTHER_FORM, is_final=True)
+        await self.sending.whole(response, raw)
+
     async def _refused(self, response: httpx.Response) -> None:
-        """Send what is no answer: an error, or something in another form than was asked for."""
+        """Send what is no answer: an error of the provider."""
         if not self.sending.has_begun:
             await self.sending.passed(response)
             return
@@ -143,6 +169,36 @@ async def _batches(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[Said | by
     yield reader.rest()
 
 
+def _searches(turn: Turn, answer: JsonObject) -> bool:
+    """Whether an answer has a call that is answered here. What reads as no call is the caller's to read.
+
+    Raises:
+        UpstreamError: it cannot be told.
+    """
+    try:
+        return turn.searches_in(answer)
+    except _ODD as exc:
+        if SEARCH_TOOL.encode() in json_text(answer):
+            raise UpstreamError(_UNREAD, is_final=True) from exc
+        return False
+
+
+def _shown(chunks: Any, event: Said) -> Any:
+    try:
+        return chunks.show(event)
+    except _ODD as exc:
+        if SEARCH_TOOL.encode() in event.written():
+            raise UpstreamError(_UNREAD, is_final=True) from exc
+        return [event.raw or event]
+
+
+def _whole(chunks: Any) -> Any:
+    try:
+        return chunks.answer()
+    except _ODD as exc:
+        raise UpstreamError(_UNREAD, is_final=True) from exc
+
+
 def _limited(step: Callable[[Any, Ran | None], Any], argument: Any, ran: Ran | None) -> Any:
     try:
         return step(argument, ran)
@@ -152,7 +208,7 @@ def _limited(step: Callable[[Any, Ran | None], Any], argument: Any, ran: Ran | N
 
 def _is_stream(response: httpx.Response) -> bool:
     media_type: str = response.headers.get("content-type", "")
-    return media_type.startswith("text/event-stream")
+    return media_type.strip().lower().startswith("text/event-stream")
 
 
 def _json(raw: bytes) -> JsonObject | None:
