@@ -286,6 +286,6 @@ def test_what_there_is_none_of_is_said(run: Run, tmp_path: Path) -> None:
     sources = run("sources", "list", "-c", config)
     assert (sources.code, sources.out, "has no sources" in sources.err) == (0, "", True)
     empty = tmp_path / "trust.json"
-    empty.write_text('{"version": 1, "sources": {}}')
+    empty.write_text(json.dumps({"format": "toolsearch-trust", "version": 1, "sources": {}}))
     trust = run("trust", "list", "--file", empty)
     assert (trust.code, trust.out, "No tools are known yet" in trust.err) == (0, "", True)
