@@ -171,7 +171,7 @@ def test_stopping_under_load_answers_every_request_that_was_taken(folder: Path) 
                 while True:
                     try:
                         statuses[http.post("/v1/search", json={"queries": "mail"}).status_code] += 1
-                    except (httpx.ConnectError, httpx.RemoteProtocolError) as exc:
+                    except (httpx.NetworkError, httpx.RemoteProtocolError) as exc:
                         broken.append(exc)
                         return
 
