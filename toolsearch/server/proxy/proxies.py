@@ -65,7 +65,7 @@ class Proxies:
             return
         method, path = scope["method"], scope["path"]
         route = provider.route(method, path)
-        scope["route"] = SimpleNamespace(path=provider.template(route, path))
+        scope["route"] = SimpleNamespace(path_format=provider.template(route, path))
         scope["state"]["caller"].require(KeyScope.SEARCH)
         self._check_keys(scope)
         if self._running >= self._settings.proxy_max_running:
