@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from toolsearch.api.keys import KeyEntry
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
 from toolsearch.exceptions import StoreError
 from toolsearch.server.keys import StoredKey
 from toolsearch.server.records import ANSWERS_KEPT_S, CLAIM_S, KeptAnswer
-from toolsearch.session.database import connected, make_tables, transaction, write_ahead
+from toolsearch.session.database import SqliteStore
 
 IN_MEMORY = ":memory:"
 
@@ -39,7 +36,7 @@ _INDEXES = (
 )
 
 
-class SqliteDatabase:
+class SqliteDatabase(SqliteStore):
     """A `KeyStore` and `Records` in SQLite. Processes may share its file; each change is one transaction."""
 
     def __init__(self, path: Path | str = IN_MEMORY, *, clock: Callable[[], float] = time.time) -> None:
@@ -52,32 +49,10 @@ class SqliteDatabase:
             StoreError: the file cannot be opened, is no database, or holds something in another form.
         """
         self._clock = clock
-        self._lock = threading.Lock()
         try:
-            self._database = connected(path)
+            super().__init__(path, _TABLES, _INDEXES)
         except sqlite3.Error as exc:
-            raise StoreError(path, f"cannot be opened ({exc})") from exc
-        try:
-            write_ahead(self._database)
-            with transaction(self._database) as cursor:
-                make_tables(cursor, path, _TABLES)
-                for index in _INDEXES:
-                    cursor.execute(index)
-        except BaseException as exc:
-            self._database.close()
-            if isinstance(exc, sqlite3.DatabaseError):
-                raise StoreError(path, f"cannot be used ({exc})") from exc
-            raise
-
-    def close(self) -> None:
-        with self._lock:
-            self._database.close()
-
-    def __enter__(self) -> SqliteDatabase:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            raise StoreError(path, f"cannot be used ({exc})") from exc
 
     def stored_keys(self) -> tuple[StoredKey, ...]:
         rows = self._read("SELECT entry, digest FROM api_keys ORDER BY created_at, id")
@@ -180,13 +155,3 @@ class SqliteDatabase:
 
     def settle(self) -> None:
         """Nothing is left: a file is not away."""
-
-    def _read(self, query: str, *values: Any) -> list[Any]:
-        # A reader of the write-ahead log waits for no writer.
-        with self._lock, closing(self._database.execute(query, values)) as cursor:
-            return cursor.fetchall()
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Cursor]:
-        with self._lock, transaction(self._database) as cursor:
-            yield cursor

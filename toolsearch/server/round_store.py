@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from toolsearch.api.rounds import SessionSummary
 from toolsearch.server.rounds import SessionEvent, StoredEvents
-from toolsearch.session.database import connected, make_tables, transaction, write_ahead
+from toolsearch.session.database import SqliteStore
 
 EVENTS_KEPT = 100_000
 """Of all sessions; the oldest beyond it are forgotten."""
@@ -29,7 +26,7 @@ _INDEXES = (
 )
 
 
-class SqliteRoundStore:
+class SqliteRoundStore(SqliteStore):
     """A `RoundStore` in SQLite. Processes may share its file."""
 
     def __init__(
@@ -54,27 +51,7 @@ class SqliteRoundStore:
         self._ttl_s = ttl_s
         self._kept = kept
         self._clock = clock
-        self._lock = threading.Lock()
-        self._database = connected(path)
-        try:
-            write_ahead(self._database)
-            with transaction(self._database) as cursor:
-                make_tables(cursor, path, _TABLES)
-                for index in _INDEXES:
-                    cursor.execute(index)
-        except BaseException:
-            self._database.close()
-            raise
-
-    def close(self) -> None:
-        with self._lock:
-            self._database.close()
-
-    def __enter__(self) -> SqliteRoundStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__(path, _TABLES, _INDEXES)
 
     def add_events(self, events: Sequence[tuple[str, str, SessionEvent]]) -> None:
         rows = [(tenant, sid, event.at, event.kind, facts_of(event)) for tenant, sid, event in events]
@@ -121,17 +98,6 @@ class SqliteRoundStore:
             cursor.execute(
                 "DELETE FROM session_events WHERE tenant = ? AND session_id = ?", (tenant, session_id)
             )
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Cursor]:
-        # A reader of the write-ahead log waits for no writer.
-        with self._lock, closing(self._database.cursor()) as cursor:
-            yield cursor
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Cursor]:
-        with self._lock, transaction(self._database) as cursor:
-            yield cursor
 
 
 def facts_of(event: SessionEvent) -> str:

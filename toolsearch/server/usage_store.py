@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +12,7 @@ import numpy as np
 from toolsearch.api.usage import Outcome
 from toolsearch.retrieval.usage import UsageEvent
 from toolsearch.server.learning import StoredUsage
-from toolsearch.session.database import connected, make_tables, transaction, write_ahead
+from toolsearch.session.database import SqliteStore
 
 EVENTS_KEPT = 200_000
 """Of all tenants; the oldest beyond it are dropped."""
@@ -35,7 +32,7 @@ _INDEXES = (
 COLUMNS = "tenant, at, embedder_id, tool, document, outcome, session_id, vector"
 
 
-class SqliteUsageStore:
+class SqliteUsageStore(SqliteStore):
     """A `UsageStore` in SQLite. Processes may share its file."""
 
     def __init__(
@@ -60,27 +57,7 @@ class SqliteUsageStore:
         self._ttl_s = ttl_s
         self._kept = kept
         self._clock = clock
-        self._lock = threading.Lock()
-        self._database = connected(path)
-        try:
-            write_ahead(self._database)
-            with transaction(self._database) as cursor:
-                make_tables(cursor, path, _TABLES)
-                for index in _INDEXES:
-                    cursor.execute(index)
-        except BaseException:
-            self._database.close()
-            raise
-
-    def close(self) -> None:
-        with self._lock:
-            self._database.close()
-
-    def __enter__(self) -> SqliteUsageStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__(path, _TABLES, _INDEXES)
 
     def add_events(self, events: Sequence[UsageEvent], embedder_id: str) -> None:
         with self._writing() as cursor:
@@ -117,16 +94,6 @@ class SqliteUsageStore:
                 f"INSERT INTO usage_events ({COLUMNS}) VALUES (?, ?, '', '', x'', ?, '', x'')",  # noqa: S608
                 (tenant, self._clock(), FORGOTTEN),
             )
-
-    def _read(self, query: str, *values: Any) -> list[Any]:
-        # A reader of the write-ahead log waits for no writer.
-        with self._lock, closing(self._database.execute(query, values)) as cursor:
-            return cursor.fetchall()
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Cursor]:
-        with self._lock, transaction(self._database) as cursor:
-            yield cursor
 
 
 def row_of(event: UsageEvent, embedder_id: str) -> tuple[Any, ...]:

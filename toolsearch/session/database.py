@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, Self
 
 from toolsearch.exceptions import StoreError
 
@@ -43,6 +45,68 @@ def transaction(database: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
         if database.in_transaction:
             database.execute("ROLLBACK").close()
         raise
+
+
+class SqliteStore:
+    """A store in an SQLite file or in memory, which threads and processes may share."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        tables: Mapping[str, str],
+        indexes: Iterable[str] = (),
+        *,
+        linked: bool = False,
+    ) -> None:
+        """Open `path`, which is made where it does not exist.
+
+        Args:
+            tables: The form of each by its name, see `make_tables`.
+            indexes: Statements that make indexes where there are none.
+            linked: Hold rows to those of other tables that they refer to.
+
+        Raises:
+            sqlite3.Error: the file cannot be opened or is no database.
+            StoreError: it holds one of the tables in another form.
+        """
+        self._lock = threading.Lock()
+        self._database = connected(path)
+        try:
+            write_ahead(self._database)
+            if linked:
+                self._database.execute("PRAGMA foreign_keys = ON").close()
+            with transaction(self._database) as cursor:
+                make_tables(cursor, path, tables)
+                for index in indexes:
+                    cursor.execute(index)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Cursor]:
+        # A reader of the write-ahead log waits for no writer.
+        with self._lock, closing(self._database.cursor()) as cursor:
+            yield cursor
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        with self._reading() as cursor:
+            return cursor.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Cursor]:
+        with self._lock, transaction(self._database) as cursor:
+            yield cursor
 
 
 @contextmanager

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from toolsearch.session.database import connected, make_tables, transaction, write_ahead
+from toolsearch.session.database import SqliteStore
 
 _TABLES = {
     "sessions": "(tenant TEXT NOT NULL, session_id TEXT NOT NULL, used_at REAL NOT NULL, choice TEXT, "
@@ -22,7 +21,7 @@ _TABLES = {
 _INDEX = "CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (used_at)"
 
 
-class SqliteSessionStore:
+class SqliteSessionStore(SqliteStore):
     """A `SessionStore` in an SQLite file. Processes may share it; each change is one transaction."""
 
     def __init__(
@@ -43,27 +42,7 @@ class SqliteSessionStore:
             raise ValueError(f"ttl_s is {ttl_s}; it must be more than 0.")
         self.ttl_s = ttl_s
         self._clock = clock
-        self._lock = threading.Lock()
-        self._database = connected(path)
-        try:
-            write_ahead(self._database)
-            self._database.execute("PRAGMA foreign_keys = ON").close()
-            with transaction(self._database) as cursor:
-                make_tables(cursor, path, _TABLES)
-                cursor.execute(_INDEX)
-        except BaseException:
-            self._database.close()
-            raise
-
-    def close(self) -> None:
-        with self._lock:
-            self._database.close()
-
-    def __enter__(self) -> SqliteSessionStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__(path, _TABLES, (_INDEX,), linked=True)
 
     def discovered(self, session_id: str, tenant: str) -> tuple[str, ...]:
         with self._transaction() as cursor:
@@ -108,7 +87,7 @@ class SqliteSessionStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Cursor]:
-        with self._lock, transaction(self._database) as cursor:
+        with self._writing() as cursor:
             if self.ttl_s is not None:
                 oldest_kept = self._clock() - self.ttl_s
                 cursor.execute("DELETE FROM sessions WHERE used_at < ?", (oldest_kept,))
