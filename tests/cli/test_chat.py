@@ -304,7 +304,7 @@ def test_a_search_that_finds_nothing_is_told(run: Run, serve: Serve, catalog: Pa
         (("--model", "openai:gpt-5"), "set OPENAI_API_KEY to your key for openai"),
         (("--model", "openai-chat:gpt-5"), "set OPENAI_API_KEY to your key for openai"),
         (("--model", "anthropic:claude"), "set ANTHROPIC_API_KEY to your key for anthropic"),
-        (("--model", "openai:gpt-5", "--python", "./no_such_file.py"), "No such file"),
+        (("--model", "openai:gpt-5", "--python", "./no_such_file.py"), "does not exist"),
         (("--model", "openai:gpt-5", "--python", "no-module"), "give its name, such as 'shop'"),
         (("--model", "openai:gpt-5", "--python", "./shop"), "give its name, such as 'shop'"),
         (("--model", "openai:gpt-5", "--python", "my_own_tools:none"), "'my_own_tools:none' holds no tool"),
