@@ -12,12 +12,11 @@ from toolsearch.api.keys import KeyEntry
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
 from toolsearch.exceptions import StoreError
 from toolsearch.server.keys import StoredKey
-from toolsearch.server.records import ANSWERS_KEPT_S, CLAIM_S, KeptAnswer
+from toolsearch.server.records import ANSWERS_KEPT_S, CLAIM_S, COUNTS, KeptAnswer
 from toolsearch.session.database import SqliteStore
 
 IN_MEMORY = ":memory:"
 
-_COUNTS = ("searches", "nothing_fits", "returned_tokens", "spared_tokens", "calls")
 _TABLES = {
     "api_keys": "(id TEXT PRIMARY KEY, digest BLOB NOT NULL, entry TEXT NOT NULL, created_at REAL NOT NULL) "
     "WITHOUT ROWID",
@@ -102,24 +101,24 @@ class SqliteDatabase(SqliteStore):
             )
 
     def add_usage(self, used: Mapping[tuple[str, str], UsageDay]) -> None:
-        sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)
-        rows = [(tenant, day, *(getattr(of, n) for n in _COUNTS)) for (tenant, day), of in used.items()]
+        sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in COUNTS)
+        rows = [(tenant, day, *(getattr(of, n) for n in COUNTS)) for (tenant, day), of in used.items()]
         with self._writing() as cursor:
             cursor.executemany(
-                f"INSERT INTO usage (tenant, day, {', '.join(_COUNTS)}) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+                f"INSERT INTO usage (tenant, day, {', '.join(COUNTS)}) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
                 f"ON CONFLICT DO UPDATE SET {sums}",
                 rows,
             )
 
     def usage(self, tenant: str, *, since: str, until: str) -> tuple[UsageDay, ...]:
         rows = self._read(
-            f"SELECT day, {', '.join(_COUNTS)} FROM usage "  # noqa: S608
+            f"SELECT day, {', '.join(COUNTS)} FROM usage "  # noqa: S608
             "WHERE tenant = ? AND day >= ? AND day <= ? ORDER BY day",
             tenant,
             since,
             until,
         )
-        return tuple(UsageDay(**dict(zip(("day", *_COUNTS), row, strict=True))) for row in rows)
+        return tuple(UsageDay(**dict(zip(("day", *COUNTS), row, strict=True))) for row in rows)
 
     def begin_write(self, owner: str, key: str, fingerprint: str) -> KeptAnswer | None:
         now = self._clock()

@@ -13,7 +13,7 @@ from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
 from toolsearch.exceptions import DatabaseUnreachableError
 from toolsearch.postgres.database import Connection, PostgresDatabase
 from toolsearch.server.keys import StoredKey
-from toolsearch.server.records import ANSWERS_KEPT_S, CLAIM_S, KeptAnswer
+from toolsearch.server.records import ANSWERS_KEPT_S, CLAIM_S, COUNTS, KeptAnswer
 
 _FEEDBACK_LOCK = 0x66656564
 """First of the two numbers of `pg_advisory_xact_lock`; the second stands for the tenant."""
@@ -99,30 +99,16 @@ class PostgresRecords:
         )
 
     def add_usage(self, used: Mapping[tuple[str, str], UsageDay]) -> None:
+        sums = ", ".join(f"{name} = usage.{name} + excluded.{name}" for name in COUNTS)
         # In one order for all, so that no two wait for each other.
-        rows = [
-            (
-                tenant,
-                day,
-                of.searches,
-                of.nothing_fits,
-                of.returned_tokens,
-                of.spared_tokens,
-                of.calls,
-            )
-            for (tenant, day), of in sorted(used.items())
-        ]
+        ordered = sorted(used.items())
+        rows = [(tenant, day, *(getattr(of, n) for n in COUNTS)) for (tenant, day), of in ordered]
 
         def add(connection: Connection) -> None:
             with connection.cursor() as cursor:
                 cursor.executemany(
-                    "INSERT INTO usage (tenant, day, searches, nothing_fits, returned_tokens, spared_tokens, "
-                    "calls) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE SET "
-                    "searches = usage.searches + excluded.searches, "
-                    "nothing_fits = usage.nothing_fits + excluded.nothing_fits, "
-                    "returned_tokens = usage.returned_tokens + excluded.returned_tokens, "
-                    "spared_tokens = usage.spared_tokens + excluded.spared_tokens, "
-                    "calls = usage.calls + excluded.calls",
+                    f"INSERT INTO usage (tenant, day, {', '.join(COUNTS)}) "  # noqa: S608
+                    f"VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (tenant, day) DO UPDATE SET {sums}",
                     rows,
                 )
 
@@ -130,14 +116,13 @@ class PostgresRecords:
 
     def usage(self, tenant: str, *, since: str, until: str) -> tuple[UsageDay, ...]:
         rows = self._database.read(
-            "SELECT day, searches, nothing_fits, returned_tokens, spared_tokens, calls FROM usage "
+            f"SELECT day, {', '.join(COUNTS)} FROM usage "  # noqa: S608
             "WHERE tenant = %s AND day >= %s AND day <= %s ORDER BY day",
             tenant,
             since,
             until,
         )
-        names = ("day", "searches", "nothing_fits", "returned_tokens", "spared_tokens", "calls")
-        return tuple(UsageDay(**dict(zip(names, row, strict=True))) for row in rows)
+        return tuple(UsageDay(**dict(zip(("day", *COUNTS), row, strict=True))) for row in rows)
 
     def begin_write(self, owner: str, key: str, fingerprint: str) -> KeptAnswer | None:
         now = self._clock()

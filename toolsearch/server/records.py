@@ -8,6 +8,9 @@ from typing import Protocol
 
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
 
+COUNTS = ("searches", "nothing_fits", "returned_tokens", "spared_tokens", "calls")
+"""What is counted of a day: the fields of `UsageDay`, and the columns of both databases."""
+
 ANSWERS_KEPT_S = 24 * 3600.0
 """How long an answer is given again."""
 

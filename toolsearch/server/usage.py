@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 
 from toolsearch.api.usage import UsageAnswer, UsageDay
 from toolsearch.retrieval.base import SearchResult
-from toolsearch.server.records import Records
-
-_COUNTS = ("searches", "nothing_fits", "returned_tokens", "spared_tokens", "calls")
+from toolsearch.server.records import COUNTS, Records
 
 
 class UsageMeter:
@@ -78,4 +76,4 @@ class UsageMeter:
 
 
 def _sum(day: str, days: tuple[UsageDay, ...]) -> UsageDay:
-    return UsageDay(day=day, **{name: sum(getattr(each, name) for each in days) for name in _COUNTS})
+    return UsageDay(day=day, **{name: sum(getattr(each, name) for each in days) for name in COUNTS})
