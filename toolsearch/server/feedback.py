@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry
 from toolsearch.server.asking import Asking
 
@@ -31,14 +34,19 @@ def known_feedback(
     """Up to `limit` entries with larger ids than `after` on tools that the caller may know of, the oldest
     first, and the last of them if more such entries follow."""
     names = asking.visible().names
-    known: list[FeedbackEntry] = []
-    while len(known) <= limit:
+    known = (entry for entry in feedback_after(asking, after) if entry.tool in names)
+    found = tuple(islice(known, limit + 1))
+    return found[:limit], found[limit - 1] if len(found) > limit else None
+
+
+def feedback_after(asking: Asking, after: int = 0) -> Iterator[FeedbackEntry]:
+    """The feedback of the tenant with larger ids than `after`, the oldest first, read as it is asked for."""
+    while True:
         found = asking.service.records.feedback(asking.caller.tenant, after=after, limit=_READ)
-        known += (entry for entry in found if entry.tool in names)
+        yield from found
         if len(found) < _READ:
-            break
+            return
         after = found[-1].id
-    return tuple(known[:limit]), known[limit - 1] if len(known) > limit else None
 
 
 def forget_feedback(asking: Asking, tenant: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from statistics import fmean
 
 from toolsearch.api.pins import Pin, PinList
 from toolsearch.discovery.pins import ROUNDS, SEARCH_TOKENS, suggest_pins
 from toolsearch.server.asking import Asking
+from toolsearch.server.feedback import feedback_after
 from toolsearch.server.visible import Visible
 
 CALLS = frozenset({"called", "succeeded", "failed"})
@@ -16,7 +18,6 @@ CALLS = frozenset({"called", "succeeded", "failed"})
 _SESSIONS_READ = 200
 _EVENTS_READ = 200
 _FEEDBACK_READ = 50_000
-_PAGE = 1000
 
 
 @dataclass
@@ -66,16 +67,10 @@ def pins_of(
 
 
 def _read_feedback(asking: Asking, view: Visible, since: float, seen: _Seen) -> None:
-    after = read = 0
-    while read < _FEEDBACK_READ:
-        found = asking.service.records.feedback(asking.caller.tenant, after=after, limit=_PAGE)
-        for entry in found:
-            is_call = entry.outcome in CALLS and entry.at >= since
-            if entry.session_id and is_call and _is_known(view, entry.tool):
-                seen.called[entry.session_id].add(entry.tool)
-        if len(found) < _PAGE:
-            return
-        after, read = found[-1].id, read + len(found)
+    for entry in islice(feedback_after(asking), _FEEDBACK_READ):
+        is_call = entry.outcome in CALLS and entry.at >= since
+        if entry.session_id and is_call and _is_known(view, entry.tool):
+            seen.called[entry.session_id].add(entry.tool)
 
 
 def _read_rounds(asking: Asking, view: Visible, since: float, seen: _Seen) -> None:
