@@ -53,6 +53,11 @@ class Visible:
         """What sending all definitions costs."""
         return int(self.index.columns.tokens[self.rows].sum())
 
+    def tokens_of(self, names: Iterable[str]) -> dict[str, int]:
+        """What each of these tools costs, of those that are there."""
+        rows = {name: self._row(name) for name in names}
+        return {name: int(self.index.columns.tokens[row]) for name, row in rows.items() if row is not None}
+
     @cached_property
     def sources(self) -> Mapping[str, NDArray[np.int64]]:
         """The rows of each source that has any, by name, sorted."""
@@ -81,10 +86,10 @@ class Visible:
         Raises:
             UnknownToolError: there is none, or none that the caller may know of.
         """
-        row = self.index.row_of(name)
-        if row is not None and (self.mask is None or self.mask[row]):
-            return row
-        raise UnknownToolError(name, self._near(name))
+        row = self._row(name)
+        if row is None:
+            raise UnknownToolError(name, self._near(name))
+        return row
 
     def tool(self, name: str) -> Tool:
         """The tool of that public name; raises as `row`."""
@@ -111,6 +116,10 @@ class Visible:
             changes[f"{kind}s"] = wanted & known.keys()
         changes["within"] = self.names if request.within is None else self.names & request.within
         return request.model_copy(update=changes), notices
+
+    def _row(self, name: str) -> int | None:
+        row = self.index.row_of(name)
+        return row if row is None or self.mask is None or self.mask[row] else None
 
     def _permitted(self) -> SearchRequest:
         # A request must have a query; the filters do not look at it.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from toolsearch.api.base import SESSION_ID
 from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.server.answers import MAX_NUMBER, answer, cursor_of, number_of, versioned
 from toolsearch.server.asking import Searching
 from toolsearch.server.rounds import rounds_of
-from toolsearch.server.visible import Visible
+from toolsearch.server.routers.sessions import SessionPath
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
@@ -45,7 +44,7 @@ async def list_sessions(
     operation_id="session_rounds",
 )
 async def session_rounds(
-    session_id: Annotated[str, Path(pattern=SESSION_ID, examples=["ticket-4711"])],
+    session_id: SessionPath,
     request: Request,
     asking: Searching,
     limit: Annotated[int, Query(ge=1, le=500, description="The newest rounds.")] = 100,
@@ -61,7 +60,7 @@ async def session_rounds(
         recorder = asking.service.rounds
         stored = recorder.events(asking.caller.tenant, session_id, limit=EVENTS_READ)
         named = {name for event in stored.events for name in event.names}
-        shown = rounds_of(stored, _tokens(view, named))[-limit:]
+        shown = rounds_of(stored, view.tokens_of(named))[-limit:]
         found = SessionRounds(
             session_id=session_id,
             kept=recorder.store is not None,
@@ -74,10 +73,3 @@ async def session_rounds(
 
     found, version = await asking.run(rounds)
     return versioned(request, found, version)
-
-
-def _tokens(view: Visible, names: set[str]) -> dict[str, int]:
-    """What each of these tools costs, of those that the caller may know of."""
-    columns = view.index.columns
-    rows = {name: view.index.row_of(name) for name in names & view.names}
-    return {name: int(columns.tokens[row]) for name, row in rows.items() if row is not None}

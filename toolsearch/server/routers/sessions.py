@@ -251,9 +251,7 @@ def _record_search(asking: Asking, session_id: str, result: ToolResult, text: st
     if result.is_error:
         return
     view = asking.visible()
-    columns = view.index.columns
-    rows = (view.index.row_of(name) for name in found)
-    returned = sum(int(columns.tokens[row]) for row in rows if row is not None)
+    returned = sum(view.tokens_of(found).values())
     told = SearchResult(
         nothing_fits=receipt.nothing_fits, returned_tokens=returned, spared_tokens=view.tokens - returned
     )
