@@ -9,6 +9,7 @@ from statistics import fmean
 
 from toolsearch.api.pins import Pin, PinList
 from toolsearch.discovery.pins import ROUNDS, SEARCH_TOKENS, suggest_pins
+from toolsearch.server.answers import MAX_NUMBER
 from toolsearch.server.asking import Asking
 from toolsearch.server.feedback import feedback_after
 from toolsearch.server.visible import Visible
@@ -75,7 +76,7 @@ def _read_feedback(asking: Asking, view: Visible, since: float, seen: _Seen) -> 
 
 def _read_rounds(asking: Asking, view: Visible, since: float, seen: _Seen) -> None:
     tenant, recorder = asking.caller.tenant, asking.service.rounds
-    for _, session in recorder.sessions(tenant, before=2**62, limit=_SESSIONS_READ):
+    for _, session in recorder.sessions(tenant, before=MAX_NUMBER, limit=_SESSIONS_READ):
         if session.last_at < since:
             continue
         events = recorder.events(tenant, session.id, limit=_EVENTS_READ).events
