@@ -32,6 +32,7 @@ _TRIES = 3
 """After it a change that others were faster than each time keeps them waiting."""
 
 _VIEWS_KEPT = 64
+_NOT_LOADED = "The index is not loaded. Try again in a moment."
 
 _log = logging.getLogger("toolsearch.server")
 
@@ -81,14 +82,14 @@ class LiveCatalog:
             NotReadyError: there is none yet, or none any more.
         """
         if self._searcher is None:
-            raise NotReadyError("The index is not loaded. Try again in a moment.")
+            raise NotReadyError(_NOT_LOADED)
         return self._searcher
 
     @property
     def discoverer(self) -> Discoverer:
         """Opens conversations over the index as it is now; raises as `searcher`."""
         if self._discoverer is None:
-            raise NotReadyError("The index is not loaded. Try again in a moment.")
+            raise NotReadyError(_NOT_LOADED)
         return self._discoverer
 
     def load(self) -> None:
@@ -107,7 +108,6 @@ class LiveCatalog:
         Raises:
             ToolSearchError, OSError: it cannot be used; what was there before stays.
         """
-        self.searcher  # noqa: B018 - raises where nothing is loaded
         self._refreshed()
 
     async def answers(self) -> bool:
@@ -143,7 +143,6 @@ class LiveCatalog:
         Raises:
             ToolSearchError, OSError: whatever keeps it from being made or kept; then nothing has changed.
         """
-        self.searcher  # noqa: B018 - raises where nothing is loaded
         with self._writing:
             embedder = EmbedderOnce(self.embedder)
             for _ in range(_TRIES):
@@ -170,10 +169,11 @@ class LiveCatalog:
 
     def _refreshed(self) -> StoredIndex:
         """The index as it is kept now, which is what is searched from now on."""
+        if self._stored is None:
+            # At once, rather than when the load that may be running has ended.
+            raise NotReadyError(_NOT_LOADED)
         with self._reading:
             known = self._stored
-            if known is None:
-                raise NotReadyError("The index is not loaded. Try again in a moment.")
             newest = self._store.newest(known, self.embedder)
             return newest if newest is known else self._put(newest, over=known)
 
