@@ -178,9 +178,13 @@ class Service:
         return watch
 
     def _write(self) -> None:
-        """Write what was used, and what sessions did; read what others have learned."""
+        """Write what was used, and what sessions did."""
         self.usage.flush()
         self.rounds.flush()
+
+    def _keep_up(self) -> None:
+        """Write what there is, drop what is too old, and read what others have learned."""
+        self._write()
         self.retention.sweep()
         if self.learning is not None:
             self.learning.refresh()
@@ -214,7 +218,7 @@ class Service:
         while not stop.is_set():
             await _wait(stop, _FLUSH_S)
             try:
-                await asyncio.to_thread(self._write)
+                await asyncio.to_thread(self._keep_up)
             except (sqlite3.Error, DatabaseError) as exc:
                 _log.warning("Usage and rounds cannot be written just now: %s", exc)
 
