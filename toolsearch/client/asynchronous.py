@@ -310,7 +310,7 @@ class AsyncClient:
 
     async def delete_feedback(self, tenant: str | None = None) -> None:
         """Drop the feedback of the tenant, and all that was learned from it."""
-        return await self.send(calls.delete_feedback(tenant))
+        await self.send(calls.delete_feedback(tenant))
 
     async def get_pins(
         self,

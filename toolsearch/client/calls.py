@@ -62,7 +62,7 @@ class ApiCall(Generic[T]):
     path: str
     answer: type[T]
     body: bytes | None = None
-    query: Mapping[str, str | int] = field(default_factory=dict)
+    query: Mapping[str, str | float] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = True
 
@@ -136,7 +136,7 @@ def list_tags() -> ApiCall[TagList]:
 def lint_catalog(
     catalog: str, *, limit: int, cursor: str | None, self_retrieval: bool, **filters: str | None
 ) -> ApiCall[LintPage]:
-    query = _given(limit=limit, cursor=cursor, self_retrieval=str(self_retrieval).lower(), **filters)
+    query = _given(limit=limit, cursor=cursor, self_retrieval=self_retrieval, **filters)
     return ApiCall("GET", f"/v1/catalogs/{_part(catalog)}/lint", LintPage, query=query)
 
 
@@ -231,12 +231,7 @@ def delete_feedback(tenant: str | None) -> ApiCall[None]:
 
 
 def get_pins(*, days: int, rounds: float | None, search_tokens: float | None, limit: int) -> ApiCall[PinList]:
-    query = _given(
-        days=days,
-        rounds=None if rounds is None else str(rounds),
-        search_tokens=None if search_tokens is None else str(search_tokens),
-        limit=limit,
-    )
+    query = _given(days=days, rounds=rounds, search_tokens=search_tokens, limit=limit)
     return ApiCall("GET", "/v1/usage/pins", PinList, query=query)
 
 
@@ -273,7 +268,7 @@ def _write(
     answer: type[T],
     body: bytes | None,
     *,
-    query: Mapping[str, str | int] | None = None,
+    query: Mapping[str, str | float] | None = None,
     content_type: str = JSON_TYPE,
     if_match: str | None = None,
 ) -> ApiCall[T]:
@@ -301,7 +296,7 @@ def _type(content_type: str) -> dict[str, str]:
     return {"Content-Type": content_type}
 
 
-def _given(**query: str | int | None) -> dict[str, str | int]:
+def _given(**query: str | float | None) -> dict[str, str | float]:
     return {name: value for name, value in query.items() if value is not None}
 
 

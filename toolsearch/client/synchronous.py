@@ -308,7 +308,7 @@ class Client:
 
     def delete_feedback(self, tenant: str | None = None) -> None:
         """Drop the feedback of the tenant, and all that was learned from it."""
-        return self.send(calls.delete_feedback(tenant))
+        self.send(calls.delete_feedback(tenant))
 
     def get_pins(
         self,
