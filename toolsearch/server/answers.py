@@ -31,10 +31,14 @@ def answer(model: BaseModel, status: int = 200, headers: Mapping[str, str] | Non
 def versioned(request: Request, model: BaseModel, version: str) -> Response:
     """`model` with its version as ``ETag``, or that the client has it already."""
     headers = {**VERSIONED, "ETag": f'"{version}"'}
-    known = request.headers.get("if-none-match")
-    if known is not None and _names(known, version):
+    if is_known(request, version):
         return Response(status_code=304, headers=headers)
     return answer(model, headers=headers)
+
+
+def is_known(request: Request, version: str) -> bool:
+    """Whether the client has `version` already, and asks for what is newer."""
+    return _names(request.headers.get("if-none-match", ""), version)
 
 
 def check_version(request: Request, version: str | None) -> None:
@@ -46,8 +50,7 @@ def check_version(request: Request, version: str | None) -> None:
     wanted = request.headers.get("if-match")
     if wanted is not None and (version is None or not _names(wanted, version)):
         raise PreconditionError("It has changed since, or is gone. Get it again.")
-    unwanted = request.headers.get("if-none-match")
-    if unwanted is not None and version is not None and _names(unwanted, version):
+    if version is not None and is_known(request, version):
         raise PreconditionError("It exists already.")
 
 

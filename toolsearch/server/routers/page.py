@@ -13,6 +13,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
+from toolsearch.server.answers import is_known
+
 router = APIRouter(include_in_schema=False)
 
 POLICY = "; ".join(
@@ -67,7 +69,7 @@ async def page_file(path: str, request: Request) -> Response:
         "Cross-Origin-Opener-Policy": "same-origin",
         "ETag": f'"{file.version}"',
     }
-    if f'"{file.version}"' in request.headers.get("if-none-match", ""):
+    if is_known(request, file.version):
         return Response(status_code=304, headers=headers)
     return Response(file.content, headers=headers, media_type=file.media_type)
 
