@@ -261,6 +261,17 @@ def test_a_flood_keeps_few_requests() -> None:
     assert len(one.usage) == PER_SESSION
 
 
+def test_the_oldest_request_of_a_session_and_of_an_hour_gives_way_once() -> None:
+    over = learning()
+    assert over.usage is not None
+    for i in range(PER_SESSION):
+        over.learn(f"{JARGON} {i}", "web__search", session_id="s")
+    for i in range(PER_SESSION, PER_HOUR):
+        over.learn(f"{JARGON} {i}", "web__search", session_id=f"s{i}")
+    over.learn(f"{JARGON} again", "web__search", session_id="s")
+    assert len(over.usage) == PER_HOUR
+
+
 def test_memory_is_bounded_and_the_largest_tenant_gives_way() -> None:
     usage = LearnedUsage(max_requests=20, max_per_tenant=15, clock=Clock())
     rows = np.eye(40, dtype=np.float32)

@@ -174,15 +174,14 @@ class LearnedUsage:
 
     def _make_room(self, past: Past, key: Key, at: float) -> None:
         """Drop what one more request of the tool leaves no room for, the oldest first."""
-        of_tool = past.of_tool(key.tool)
-        kept: OrderedDict[Key, float] = OrderedDict((each, past.evidence(each).at) for each in of_tool)
-        bounds = (
-            ([each for each in kept if each.session == key.session], PER_SESSION),
-            ([each for each, then in kept.items() if then // 3600 == at // 3600], PER_HOUR),
-            (list(kept), PER_TOOL),
+        bounds: tuple[tuple[Callable[[Key], bool], int], ...] = (
+            (lambda each: each.session == key.session, PER_SESSION),
+            (lambda each: past.evidence(each).at // 3600 == at // 3600, PER_HOUR),
+            (lambda each: True, PER_TOOL),
         )
-        for keys, most in bounds:
-            past.drop(keys[: max(len(keys) - most + 1, 0)])
+        for counts, most in bounds:
+            kept = [each for each in past.of_tool(key.tool) if counts(each)]
+            past.drop(kept[: max(len(kept) - most + 1, 0)])
         while len(past) >= self.max_per_tenant:
             past.drop_oldest()
 
