@@ -96,11 +96,8 @@ class Past:
     def put(self, key: Key, vector: Vectors, evidence: Evidence) -> None:
         """Keep `evidence`, now the newest."""
         if key in self._slots:
-            slot = self._slots[key]
             self.drop([key])
-            self._free.pop()
-        else:
-            slot = self._free.pop() if self._free else self._new_slot(len(vector))
+        slot = self._free.pop() if self._free else self._new_slot(len(vector))
         self._slots[key] = slot
         self._evidence[key] = evidence
         self._by_tool.setdefault(key.tool, {})[key] = None
