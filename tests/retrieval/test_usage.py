@@ -64,6 +64,12 @@ def teach(over: ToolSearcher, query: str, tool: str, *, times: int = 5, **told: 
         over.learn(query, tool, **{"session_id": f"s{i}", **told})
 
 
+def teach_all(over: ToolSearcher, taught: Sequence[Any]) -> None:
+    """What `lessons` draws."""
+    for text, tool, outcome, session_id, tenant in taught:
+        over.learn(text, tool, outcome, session_id=session_id, tenant=tenant)
+
+
 def bonus(over: ToolSearcher, query: str, tool: str, **request: Any) -> float:
     hits = {hit.name: hit for hit in search(over, query, k=len(OFFICE), **request).hits}
     return hits[tool].channels.get("usage", 0.0)
@@ -102,8 +108,7 @@ def test_a_request_that_nothing_seemed_to_fit_has_hits_once_it_was_served() -> N
 @given(lessons, texts)
 def test_without_a_like_request_everything_is_as_before_to_the_bit(taught: list[Any], query: str) -> None:
     plain, over = searcher(), learning()
-    for text, tool, outcome, session_id, tenant in taught:
-        over.learn(text, tool, outcome, session_id=session_id, tenant=tenant)
+    teach_all(over, taught)
     embedder = HashingEmbedder()
     rows = embedder.embed_queries([query, *(text for text, *_ in taught)])
     floor = UsageWeights().floor
@@ -119,8 +124,7 @@ def test_nothing_is_lowered_and_no_tool_falls_by_more_places_than_are_lifted(
     taught: list[Any], query: str, most: int
 ) -> None:
     plain, over = searcher(), learning(weights=UsageWeights(most_lifted=most))
-    for text, tool, outcome, session_id, tenant in taught:
-        over.learn(text, tool, outcome, session_id=session_id, tenant=tenant)
+    teach_all(over, taught)
     before, after = ranked(plain, query), ranked(over, query)
     scores = {name: score for name, score, _ in before}
     content = [score - NAME_WEIGHT * channels["name"] for _, score, channels in before]
@@ -145,10 +149,8 @@ def test_nothing_is_lowered_and_no_tool_falls_by_more_places_than_are_lifted(
 @given(lessons, texts)
 def test_tenants_never_mix(taught: list[Any], query: str) -> None:
     everybody, alone = learning(), learning()
-    for text, tool, outcome, session_id, tenant in taught:
-        everybody.learn(text, tool, outcome, session_id=session_id, tenant=tenant)
-        if tenant == "acme":
-            alone.learn(text, tool, outcome, session_id=session_id, tenant=tenant)
+    teach_all(everybody, taught)
+    teach_all(alone, [lesson for lesson in taught if lesson[-1] == "acme"])
     assert ranked(everybody, query, tenant="acme") == ranked(alone, query, tenant="acme")
     assert ranked(everybody, query, tenant="other") == ranked(searcher(), query)
 
