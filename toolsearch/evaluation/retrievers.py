@@ -10,7 +10,7 @@ from toolsearch.exceptions import EvaluationError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.base import Retriever, ScoredTool, SearchRequest, SearchResult
-from toolsearch.retrieval.searcher import CHANNELS, Channel, ToolSearcher
+from toolsearch.retrieval.searcher import Channel, ToolSearcher
 
 RRF_K0 = 60
 RRF_DEPTH = 100
@@ -39,11 +39,7 @@ def make_retriever(
         raise EvaluationError(
             f"The retriever {name!r} takes no reranker. Choose {' or '.join(_WITH_RERANKER)}."
         )
-    index = ToolIndex.build(catalog, embedder)
-    if reranker is None:
-        return RETRIEVERS[name](index, embedder)
-    searcher = ToolSearcher(index, embedder, on_embedder_failure="raise", reranker=reranker)
-    return searcher if name == "hybrid" else WholeRequests(searcher)
+    return RETRIEVERS[name](ToolIndex.build(catalog, embedder), embedder, reranker)
 
 
 class WholeRequests:
@@ -81,19 +77,19 @@ class RankFusion:
         return SearchResult(hits=tuple(ScoredTool(tools[name], fused[name]) for name in best))
 
 
-def _searcher(index: ToolIndex, embedder: Embedder | None, *channels: Channel) -> ToolSearcher:
-    return ToolSearcher(index, embedder, channels=channels, on_embedder_failure="raise")
+def _hybrid(index: ToolIndex, embedder: Embedder, reranker: Reranker | None) -> ToolSearcher:
+    return ToolSearcher(index, embedder, on_embedder_failure="raise", reranker=reranker)
 
 
-def _whole(index: ToolIndex, embedder: Embedder | None, *channels: Channel) -> WholeRequests:
-    return WholeRequests(_searcher(index, embedder, *channels))
+def _whole(index: ToolIndex, embedder: Embedder | None, channel: Channel) -> WholeRequests:
+    return WholeRequests(ToolSearcher(index, embedder, channels=(channel,), on_embedder_failure="raise"))
 
 
-RETRIEVERS: dict[str, Callable[[ToolIndex, Embedder], Retriever]] = {
-    "hybrid": lambda index, embedder: _searcher(index, embedder, *CHANNELS),
-    "whole": lambda index, embedder: _whole(index, embedder, *CHANNELS),
-    "dense": lambda index, embedder: _whole(index, embedder, "dense"),
-    "lexical": lambda index, _: _whole(index, None, "lexical"),
-    "names": lambda index, _: _whole(index, None, "name"),
-    "rrf": RankFusion,
+RETRIEVERS: dict[str, Callable[[ToolIndex, Embedder, Reranker | None], Retriever]] = {
+    "hybrid": _hybrid,
+    "whole": lambda index, embedder, reranker: WholeRequests(_hybrid(index, embedder, reranker)),
+    "dense": lambda index, embedder, _: _whole(index, embedder, "dense"),
+    "lexical": lambda index, *_: _whole(index, None, "lexical"),
+    "names": lambda index, *_: _whole(index, None, "name"),
+    "rrf": lambda index, embedder, _: RankFusion(index, embedder),
 }
