@@ -29,7 +29,6 @@ T = TypeVar("T")
 Verify: TypeAlias = Literal["full", "size"]
 
 LOCK_TIMEOUT_S = 60.0
-_CATALOG_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson", ".yaml", ".yml"})
 _REPLACE_TIMEOUT_S = 10.0
 
 _PARTIAL_SNAPSHOT = "snapshot-partial"
@@ -120,8 +119,11 @@ def check_files(path: Path, manifest: Manifest, *, verify: Verify) -> None:
 
 def _is_catalog(path: Path) -> bool:
     """Whether files that a catalog is read from are there."""
+    # Here, as reading an index needs nothing else of the readers of catalogs.
+    from toolsearch.sources.folders import SUFFIXES
+
     there = path.iterdir() if path.is_dir() else [path]
-    return any(each.suffix.lower() in _CATALOG_SUFFIXES and each.is_file() for each in there)
+    return any(each.suffix.lower() in SUFFIXES and each.is_file() for each in there)
 
 
 def _read_manifest(path: Path) -> tuple[bytes, tuple[int, int]]:
