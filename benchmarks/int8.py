@@ -93,12 +93,8 @@ def _points(values: Scores) -> str:
 
 def _write_float32(encoder: TextEncoder, folder: Path) -> None:
     """Put float32 weights into the place of int8 ones, in a folder that `export_encoder` wrote."""
-    config = encoder.model.config
-    shape = BertShape(
-        config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.layer_norm_eps
-    )
     weights = {key: value.detach().numpy() for key, value in encoder.model.state_dict().items()}
-    content = build_graph(weights, shape, int8=False).SerializeToString()
+    content = build_graph(weights, BertShape.of(encoder.model.config), int8=False).SerializeToString()
     (folder / WEIGHTS).write_bytes(content)
     facts = replace(EncoderConfig.read(folder), weights_sha256=hashlib.sha256(content).hexdigest())
     facts.write(folder)

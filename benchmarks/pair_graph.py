@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,9 @@ from benchmarks.pair_reranker import WEIGHTS, RerankerConfig
 from toolsearch.embedders.tuned import WEIGHTS as ENCODER_WEIGHTS
 from toolsearch.exceptions import TuningError
 from toolsearch.tuning.encoder import TextEncoder
-from toolsearch.tuning.graph import BertShape, GraphBuilder, Weights
+from toolsearch.tuning.graph import PARTS, BertShape, GraphBuilder, Weights
 
-KEYS = ("attention.self.key.", "attention.self.value.")
-QUERY = "attention.self.query."
+QUERY, *KEYS = PARTS
 
 
 def export_reranker(
@@ -37,7 +36,7 @@ def export_reranker(
     Raises:
         TuningError: the encoder is none that `export_encoder` wrote.
     """
-    shape = _shape(encoder, len(pairs.layers))
+    shape = replace(BertShape.of(encoder.model.config), num_hidden_layers=len(pairs.layers))
     weights = {key: value.detach().cpu().numpy() for key, value in pairs.state_dict().items()}
     folder.mkdir(parents=True, exist_ok=True)
     content = build_pair_graph(weights, shape).SerializeToString()
@@ -120,11 +119,6 @@ class _PairGraph(GraphBuilder):
         scaled = self.node("Mul", [cosine, self.constant(self.weights["scale"], "scale")])
         total = self.node("Add", [known, scaled])
         return self.node("Squeeze", [total, self.constant(np.array([1]))], "score")
-
-
-def _shape(encoder: TextEncoder, layers: int) -> BertShape:
-    config = encoder.model.config
-    return BertShape(config.hidden_size, layers, config.num_attention_heads, config.layer_norm_eps)
 
 
 def _state_names(path: Path, layers: int) -> tuple[str, str]:

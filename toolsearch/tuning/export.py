@@ -84,14 +84,8 @@ def export_encoder(
     merged = deepcopy(encoder.model).cpu().float().eval()
     merge_adapters(merged)
     weights = {key: value.detach().numpy() for key, value in merged.state_dict().items()}
-    shape = BertShape(
-        config.hidden_size,
-        config.num_hidden_layers,
-        config.num_attention_heads,
-        config.layer_norm_eps,
-    )
     folder.mkdir(parents=True, exist_ok=True)
-    content = build_graph(weights, shape).SerializeToString()
+    content = build_graph(weights, BertShape.of(config)).SerializeToString()
     (folder / WEIGHTS).write_bytes(content)
     shutil.copyfile(encoder.folder / "tokenizer.json", folder / TOKENIZER)
     EncoderConfig(

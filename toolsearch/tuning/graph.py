@@ -41,6 +41,13 @@ class BertShape:
     num_attention_heads: int
     layer_norm_eps: float
 
+    @classmethod
+    def of(cls, config: Any) -> BertShape:
+        """The sizes in a ``BertConfig`` of transformers."""
+        return cls(
+            config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.layer_norm_eps
+        )
+
     @property
     def head_size(self) -> int:
         """Length of the vectors of one attention head."""
