@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from toolsearch.delivery.base import SEARCH_TOOL, one_line
 from toolsearch.discovery.settings import MAX_LIMIT
-from toolsearch.discovery.view import CatalogView
+from toolsearch.discovery.view import LABEL_CHARACTERS, CatalogView, listed
 from toolsearch.exceptions import ToolArgumentsError
 from toolsearch.index.names import selected_names
 from toolsearch.tools import JsonObject, Tool, ToolInvocation
 
 MAX_QUERIES = 5
 
-_DIRECTORY_CHARACTERS = 800
-_LABEL_CHARACTERS = 40
 _LIMIT_CHARACTERS = 20
 _DESCRIPTION = (
     "Finds tools. Most tools are not shown to you until a search has found them, so search before you say "
     "that something cannot be done. Search for everything that you need at once, one query for each "
     "capability."
 )
-_DESCRIBED: WeakKeyDictionary[CatalogView, str] = WeakKeyDictionary()
 _ALIASES = {"query": "queries", "k": "limit"}
 
 
@@ -32,7 +27,7 @@ def search_tool(view: CatalogView, *, limit: int, call: ToolInvocation | None = 
     """The tool, the same bytes for the same servers, categories and limit."""
     return Tool(
         raw_name=SEARCH_TOOL,
-        description=_described(view),
+        description=f"{_DESCRIPTION} {view.directory}".rstrip(),
         input_schema=_schema(limit),
         read_only=True,
         call=call,
@@ -70,7 +65,7 @@ def read_search_arguments(arguments: JsonObject, view: CatalogView, *, limit: in
     for key, value in arguments.items():
         name = _ALIASES.get(key, key)
         if name not in {"queries", "server", "limit"}:
-            problems.append(f"There is no argument {one_line(key, _LABEL_CHARACTERS)!r}.")
+            problems.append(f"There is no argument {one_line(key, LABEL_CHARACTERS)!r}.")
         elif name in given:
             problems.append(f"Give {name!r} once.")
         given[name] = value
@@ -107,34 +102,6 @@ def _schema(limit: int) -> JsonObject:
     }
 
 
-def _described(view: CatalogView) -> str:
-    """The description, which is the same for every conversation over a view."""
-    known = _DESCRIBED.get(view)
-    if known is None:
-        known = _DESCRIBED[view] = " ".join((_DESCRIPTION, *_directory(view)))
-    return known
-
-
-def _directory(view: CatalogView) -> list[str]:
-    if view.servers:
-        return [f"Servers: {listed(view.servers)}."]
-    return [f"Categories: {listed(view.categories)}."] if view.categories else []
-
-
-def listed(labels: Sequence[str]) -> str:
-    """`labels` with commas between them, as many as fit into 800 characters, and how many did not."""
-    shown: list[str] = []
-    room = _DIRECTORY_CHARACTERS
-    for label in labels:
-        short = one_line(label, _LABEL_CHARACTERS)
-        room -= len(short) + 2
-        if room < 0:
-            break
-        shown.append(short)
-    rest = len(labels) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
-
-
 def _queries(value: Any, problems: list[str]) -> tuple[str, ...]:
     queries = [value] if isinstance(value, str) else value
     if not isinstance(queries, list) or not queries or not all(isinstance(query, str) for query in queries):
@@ -150,12 +117,12 @@ def _server(value: Any, view: CatalogView, problems: list[str]) -> str | None:
     if value is None or value == "":
         return None
     # By the name in full, or as the tool's description shows it.
-    named = {one_line(server, _LABEL_CHARACTERS).casefold(): server for server in view.servers}
+    named = {one_line(server, LABEL_CHARACTERS).casefold(): server for server in view.servers}
     named |= {server.casefold(): server for server in view.servers}
     server = named.get(value.casefold()) if isinstance(value, str) else None
     if server is None:
         there_are = f"There are {listed(view.servers)}." if view.servers else "Leave it out."
-        problems.append(f"There is no server {one_line(str(value), _LABEL_CHARACTERS)!r}. {there_are}")
+        problems.append(f"There is no server {one_line(str(value), LABEL_CHARACTERS)!r}. {there_are}")
     return server
 
 

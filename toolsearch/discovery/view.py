@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from toolsearch.catalog import Catalog
+from toolsearch.delivery.base import one_line
 from toolsearch.exceptions import UnknownToolError
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.tokens import catalog_tokens
 from toolsearch.tools import Tool
+
+_DIRECTORY_CHARACTERS = 800
+LABEL_CHARACTERS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,13 @@ class CatalogView:
         return tuple(sorted({tag for tool in self.tools.values() for tag in tool.tags}))
 
     @cached_property
+    def directory(self) -> str:
+        """A sentence with the sources, or with the tags where there are none; empty without either."""
+        if self.servers:
+            return f"Servers: {listed(self.servers)}."
+        return f"Categories: {listed(self.categories)}." if self.categories else ""
+
+    @cached_property
     def pinned(self) -> tuple[str, ...]:
         """Tools that are always sent by their own word, in name order."""
         return tuple(name for name, tool in self.tools.items() if tool.pinned)
@@ -60,6 +71,20 @@ class CatalogView:
     def tokens(self) -> int:
         """What sending all definitions costs."""
         return sum(catalog_tokens(self.tools.values()).values())
+
+
+def listed(labels: Sequence[str]) -> str:
+    """`labels` with commas between them, as many as fit into 800 characters, and how many did not."""
+    shown: list[str] = []
+    room = _DIRECTORY_CHARACTERS
+    for label in labels:
+        short = one_line(label, LABEL_CHARACTERS)
+        room -= len(short) + 2
+        if room < 0:
+            break
+        shown.append(short)
+    rest = len(labels) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
 class _Part(Mapping[str, Tool]):

@@ -10,8 +10,8 @@ import mcp_types as types
 from toolsearch.catalog import Catalog
 from toolsearch.delivery.base import CALL_TOOL, SEARCH_TOOL
 from toolsearch.delivery.bridge import CALL_DESCRIPTION, CALL_SCHEMA
-from toolsearch.discovery.search_tool import listed, search_tool
-from toolsearch.discovery.view import CatalogView
+from toolsearch.discovery.search_tool import search_tool
+from toolsearch.discovery.view import CatalogView, listed
 
 Mode: TypeAlias = Literal["bridge", "dynamic", "all"]
 """``bridge``: three fixed tools; ``dynamic``: what is found is added; ``all``: every tool, and no search."""
