@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peers.comparison import sampled
+from benchmarks.results import SEED
 from toolsearch.embedders.base import Embedder, Vectors
 from toolsearch.evaluation import metrics
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
@@ -30,7 +31,6 @@ NEAR_DUPLICATE = 0.95
 """Cosine with an earlier request from which on a request is taken for the same one."""
 
 MINUTES_APART = 10
-SEED = 0
 K = 10
 KINDS = ("with a history", "without one", "repeated")
 

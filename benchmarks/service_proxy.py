@@ -10,6 +10,7 @@ which the model is sent `tool_search` alone, while the pass-through sends all of
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -105,7 +106,5 @@ def _process(kind: str, *options: str) -> Iterator[Any]:
 
 
 def _listens(port: int) -> bool:
-    import socket
-
     with socket.socket() as probe:
         return probe.connect_ex((HOST, port)) == 0

@@ -142,7 +142,6 @@ def _step(
     documents = library.states([text for group in batch for text in group.documents], DOCUMENT_TOKENS)
     asked = [query for query in queries for _ in range(CANDIDATES)]
     order = sorted(range(len(documents)), key=lambda i: len(documents[i].upper))
-    logits = torch.empty(len(order))
     parts = []
     for start in range(0, len(order), _RUN):
         run = order[start : start + _RUN]

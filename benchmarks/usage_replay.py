@@ -19,7 +19,8 @@ from benchmarks.ablations import TABLES_FOLDER
 from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.embedding import make_embedder
 from benchmarks.machine import describe_machine
-from benchmarks.replaying import FOUND, KINDS, NEAR_DUPLICATE, SEED, Arm, Change, Replayed, prepared, replay
+from benchmarks.replaying import FOUND, KINDS, NEAR_DUPLICATE, Arm, Change, Replayed, prepared, replay
+from benchmarks.results import SEED
 from toolsearch.evaluation.bootstrap import mean_over_sets
 from toolsearch.evaluation.report import measured_versions
 from toolsearch.exceptions import ToolSearchError
@@ -130,7 +131,6 @@ def _points(columns: Sequence[Sequence[float]]) -> str:
 
 
 def _text(sets: Sequence[Replayed]) -> str:
-    weights = UsageWeights()
     return (
         f"At most {max(len(one.requests) for one in sets)} dev requests of each of {len(sets)} sets, in a "
         "seeded order that stands in for time, each in a session of its own. A request is answered with what "
@@ -139,8 +139,8 @@ def _text(sets: Sequence[Replayed]) -> str:
         "requests are *without a history* and show what the others take from them. A request is *repeated* "
         f"where an earlier one has a cosine of {NEAR_DUPLICATE} or more with it; these are counted apart. "
         "Figures are gains in points over no learning, means over sets with at least "
-        f"{LEAST} such requests, with 95 % intervals. The default is a floor of {weights.floor}, a reach of "
-        f"{weights.reach} and a prior of {weights.prior:g}, chosen on these requests. The encoder was "
+        f"{LEAST} such requests, with 95 % intervals. The default is a floor of {DEFAULT.floor}, a reach of "
+        f"{DEFAULT.reach} and a prior of {DEFAULT.prior:g}, chosen on these requests. The encoder was "
         "trained on the requests of all sets but "
         f"{', '.join(sorted(name.removeprefix(BENCH_PREFIX) for name in UNSEEN_BY_ENCODER))}, which leaves "
         f"less to gain on the others. {_idle_text(sets)}"
