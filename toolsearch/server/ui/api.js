@@ -1,5 +1,6 @@
 // Requests to the service that serves this page.
 
+import { address } from "./dom.js";
 import * as key from "./key.js";
 
 const AGAIN = new Set([429, 503]);
@@ -7,7 +8,7 @@ const TRIES = 4;
 const PATIENT_TRIES = 600;
 
 // Why a request has no answer; `status` is 0 where the service cannot be reached.
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, detail, title = "") {
     super(detail);
     this.status = status;
@@ -15,13 +16,23 @@ export class ApiError extends Error {
   }
 }
 
-export function get(path, { query = {}, ...options } = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  return send("GET", given.length ? `${path}?${new URLSearchParams(given)}` : path, options);
+export function get(path, { query, ...options } = {}) {
+  return send("GET", address(path, query), options);
 }
 
 export function post(path, body, options = {}) {
   return send("POST", path, { ...options, body });
+}
+
+// Gives a signal for each request of a series: it ends those before it, and `signal` ends the last one.
+export function series(signal) {
+  let last = new AbortController();
+  signal.addEventListener("abort", () => last.abort(), { once: true });
+  return () => {
+    last.abort();
+    last = new AbortController();
+    return last.signal;
+  };
 }
 
 // The answer and its version; null for an answer that is that of `etag`, which the caller has.

@@ -38,11 +38,15 @@ export function said(text, properties = {}) {
   return h("bdi", properties, text);
 }
 
+// A path with a query, in which what is empty does not stand.
+export function address(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
 // A place of this page, such as route("catalog", "mail__send", { text: "mail" }).
 export function route(view, id = "", query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  const search = given.length ? `?${new URLSearchParams(given)}` : "";
-  return `#/${view}${id ? `/${encodeURIComponent(id)}` : ""}${search}`;
+  return address(`#/${view}${id ? `/${encodeURIComponent(id)}` : ""}`, query);
 }
 
 // Arrow keys, Home and End move between the items of a list, which is one stop of the Tab key.
@@ -69,6 +73,14 @@ export function arrows(list) {
       only(all.includes(current) ? current : all.find((item) => item.hasAttribute("aria-current")) ?? all[0]);
     },
   };
+}
+
+// Say of the items of a list which one is shown beside it.
+export function markCurrent(list, name) {
+  for (const link of list.querySelectorAll("[data-name]")) {
+    if (link.dataset.name === name) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
 }
 
 let spoken = null;

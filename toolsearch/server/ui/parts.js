@@ -1,7 +1,7 @@
 // Pieces that several views are made of.
 
 import { get } from "./api.js";
-import { announce, fill, h, route, said, svg } from "./dom.js";
+import { announce, arrows, fill, h, route, said, svg } from "./dom.js";
 import { number, percent } from "./texts.js";
 
 export const FORMS = [
@@ -98,6 +98,37 @@ export async function offerLabels(select, what, signal) {
   const known = data[what].map(({ name, tools }) => h("option", { value: name }, `${name} (${tools})`));
   fill(select, select.options[0], ...known);
   pick(select, chosen);
+}
+
+// A list of which more may be shown: its first `page`, and a button for the next one.
+//
+// `add` puts the items of a page into the list; `next` asks for the page at a cursor.
+export function inPages(list, page, add, next) {
+  const keys = arrows(list);
+  const more = h("button", { type: "button", class: "quiet more" }, "Show more");
+  let cursor = null;
+  const put = (got) => {
+    add(got);
+    cursor = got.next_cursor;
+    more.hidden = !cursor;
+    keys.settle();
+  };
+  more.addEventListener("click", async () => {
+    more.disabled = true;
+    const at = list.children.length;
+    try {
+      put((await next(cursor)).data);
+      list.children[at]?.querySelector("[data-item]").focus();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      announce(error.message);
+      more.textContent = `Try again: ${error.message}`;
+    } finally {
+      more.disabled = false;
+    }
+  });
+  put(page);
+  return [list, more];
 }
 
 // Of several things one: buttons that say which is chosen.

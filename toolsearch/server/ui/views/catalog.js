@@ -1,8 +1,8 @@
 // Browse the catalog, and look at one tool.
 
-import { get } from "../api.js";
-import { announce, arrows, fill, h, route, said } from "../dom.js";
-import { badge, choice, claims, code, field, heading, offerLabels, pick } from "../parts.js";
+import { get, series } from "../api.js";
+import { announce, fill, h, markCurrent, route, said } from "../dom.js";
+import { badge, choice, claims, code, field, heading, inPages, offerLabels, pick } from "../parts.js";
 import { empty, shown } from "../states.js";
 import { count, number } from "../texts.js";
 
@@ -21,15 +21,9 @@ export function show(main, { id, query, signal }) {
   const both = h("div", { class: "split" }, list, detail);
   let chosen = id;
   let listed = null;
-  let latest = new AbortController();
+  const fresh = series(signal);
 
   const filters = () => ({ text: text.value.trim(), source: source.value, tag: tag.value });
-  const fresh = () => {
-    latest.abort();
-    latest = new AbortController();
-    signal.addEventListener("abort", () => latest.abort(), { once: true });
-    return latest.signal;
-  };
   const fetchList = () => {
     const current = filters();
     listed = JSON.stringify(current);
@@ -75,36 +69,16 @@ export function show(main, { id, query, signal }) {
 }
 
 async function tools(filters, signal, current) {
-  const { data } = await get("/tools", { query: { ...filters, limit: PAGE }, signal });
+  const fetchPage = (cursor) => get("/tools", { query: { ...filters, limit: PAGE, cursor }, signal });
+  const { data } = await fetchPage(null);
   announce(`${count(data.total, "tool")}.`);
   if (!data.total) return empty("No tool passes these filters", h("p", {}, h("a", { href: route("catalog") }, "Show all tools")));
   const list = h("ul", { class: "items", "aria-label": "Tools, by name" });
-  const keys = arrows(list);
-  const more = h("button", { type: "button", class: "quiet more" }, "Show more");
-  let cursor = data.next_cursor;
   const add = (page) => {
     list.append(...page.tools.map((entry) => item(entry, filters)));
-    cursor = page.next_cursor;
-    more.hidden = !cursor;
     markCurrent(list, current());
-    keys.settle();
   };
-  more.addEventListener("click", async () => {
-    more.disabled = true;
-    const at = list.children.length;
-    try {
-      add((await get("/tools", { query: { ...filters, limit: PAGE, cursor }, signal })).data);
-      list.children[at]?.querySelector("a").focus();
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      announce(error.message);
-      more.textContent = `Try again: ${error.message}`;
-    } finally {
-      more.disabled = false;
-    }
-  });
-  add(data);
-  return [h("p", { class: "hint" }, count(data.total, "tool")), list, more];
+  return [h("p", { class: "hint" }, count(data.total, "tool")), inPages(list, data, add, fetchPage)];
 }
 
 function item(entry, filters) {
@@ -112,13 +86,6 @@ function item(entry, filters) {
   return h("li", {}, h("a", { href: route("catalog", entry.name, filters), class: "item", "data-item": true, "data-name": entry.name },
     h("span", { class: "item-head" }, said(entry.name, { class: "tool-name" }), h("span", { class: "hint" }, `${number(entry.tokens)} tokens`)),
     h("span", { class: "item-text" }, said(definition.description || "No description"))));
-}
-
-function markCurrent(list, name) {
-  for (const link of list.querySelectorAll("[data-name]")) {
-    if (link.dataset.name === name) link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
-  }
 }
 
 function tool({ data }, filters) {

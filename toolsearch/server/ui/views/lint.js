@@ -1,8 +1,8 @@
 // What is wrong with the catalog, or suspicious, or hard to find.
 
-import { get } from "../api.js";
-import { announce, arrows, fill, h, route, said } from "../dom.js";
-import { badge, choice, field, heading, oneOf, toolLink } from "../parts.js";
+import { get, series } from "../api.js";
+import { announce, fill, h, route, said } from "../dom.js";
+import { badge, choice, field, heading, inPages, oneOf, toolLink } from "../parts.js";
 import { empty, shown } from "../states.js";
 import { count, number } from "../texts.js";
 
@@ -15,16 +15,14 @@ export function show(main, { query, signal }) {
   const place = h("div", {});
   const check = h("input", { type: "checkbox", name: "thorough" });
   check.checked = thorough;
+  const fresh = series(signal);
   let filters = read(query);
-  let latest = new AbortController();
 
   const fetchFindings = () => {
-    latest.abort();
-    latest = new AbortController();
-    signal.addEventListener("abort", () => latest.abort(), { once: true });
-    const stop = latest.signal;
-    const options = { query: { ...filters, limit: PAGE, self_retrieval: thorough }, signal: stop, patient: true };
-    shown(place, async () => findings((await get("/catalogs/default/lint", options)).data, filters, options), {
+    const stop = fresh();
+    const asked = { ...filters, limit: PAGE, self_retrieval: thorough };
+    const fetchPage = (cursor) => get("/catalogs/default/lint", { query: { ...asked, cursor }, signal: stop, patient: true });
+    shown(place, async () => findings((await fetchPage(null)).data, filters, fetchPage), {
       text: thorough ? "Looking at every tool, and searching for each …" : "Looking at every tool …", signal: stop,
     });
   };
@@ -44,7 +42,7 @@ function go(filters) {
   location.hash = route("lint", "", filters);
 }
 
-function findings(data, filters, options) {
+function findings(data, filters, fetchPage) {
   const all = Object.values(data.severities).reduce((sum, n) => sum + n, 0);
   announce(`${count(data.total, "finding")}.`);
   if (!all) return empty("Nothing to say", h("p", {}, `${count(data.tools, "tool")} looked at, and nothing found.`));
@@ -57,37 +55,13 @@ function findings(data, filters, options) {
       filters.tool ? h("p", { class: "only" }, "Only ", said(filters.tool, { class: "tool-name" }), " ",
         h("a", { href: route("lint", "", { ...filters, tool: "" }) }, "all tools")) : null),
     h("p", { class: "hint" }, `${count(data.total, "finding")} of ${count(data.tools, "tool")}`),
-    data.total ? table(data, options) : empty("No finding passes these filters"),
+    data.total ? table(data, fetchPage) : empty("No finding passes these filters"),
   ];
 }
 
-function table(data, options) {
+function table(data, fetchPage) {
   const list = h("ul", { class: "findings", "aria-label": "Findings, the gravest first" });
-  const keys = arrows(list);
-  const more = h("button", { type: "button", class: "quiet more" }, "Show more");
-  let cursor = null;
-  const add = (page) => {
-    list.append(...page.findings.map(item));
-    cursor = page.next_cursor;
-    more.hidden = !cursor;
-    keys.settle();
-  };
-  more.addEventListener("click", async () => {
-    more.disabled = true;
-    const at = list.children.length;
-    try {
-      add((await get("/catalogs/default/lint", { ...options, query: { ...options.query, cursor } })).data);
-      list.children[at]?.querySelector("[data-item]").focus();
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      announce(error.message);
-      more.textContent = `Try again: ${error.message}`;
-    } finally {
-      more.disabled = false;
-    }
-  });
-  add(data);
-  return [list, more];
+  return inPages(list, data, (page) => list.append(...page.findings.map(item)), fetchPage);
 }
 
 function item(finding) {

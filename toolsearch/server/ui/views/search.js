@@ -1,6 +1,6 @@
 // Try a query: what is found, by which channel, and what the model would be sent.
 
-import { get, post } from "../api.js";
+import { get, post, series } from "../api.js";
 import { announce, arrows, fill, h, route, said } from "../dom.js";
 import { bar, choice, claims, code, costs, field, FORMS, heading, offerLabels, pick, toolLink } from "../parts.js";
 import { empty, shown } from "../states.js";
@@ -26,22 +26,20 @@ export function show(main, { query, signal }) {
   const source = choice("source", [["", "All servers"]], query.get("source") ?? "");
   const most = choice("most", [5, 10, 20, 50].map((n) => [String(n), String(n)]), query.get("most") ?? "10");
   const results = h("div", { class: "results" });
-  let latest = new AbortController();
+  const fresh = series(signal);
 
   const asked = () => ({ q: text.value.trim(), source: source.value, most: most.value === "10" ? "" : most.value });
   const ask = () => {
-    latest.abort();
-    latest = new AbortController();
-    signal.addEventListener("abort", () => latest.abort(), { once: true });
+    const stop = fresh();
     const { q } = asked();
     if (!q) {
-      shown(results, () => about(latest.signal), { signal: latest.signal });
+      shown(results, () => about(stop), { signal: stop });
       return;
     }
     const body = { queries: [q], max_k: Number(most.value), explain: true };
     if (source.value) body.sources = [source.value];
-    shown(results, async () => answered(await post("/search", body, { signal: latest.signal }), signal), {
-      text: "Searching …", signal: latest.signal,
+    shown(results, async () => answered(await post("/search", body, { signal: stop }), signal), {
+      text: "Searching …", signal: stop,
     });
   };
   const submit = (event) => {

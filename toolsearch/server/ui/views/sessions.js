@@ -1,7 +1,7 @@
 // Watch conversations: what each sent, searched for and found, round by round.
 
 import { get } from "../api.js";
-import { announce, arrows, fill, h, route, said } from "../dom.js";
+import { announce, arrows, fill, h, markCurrent, route, said } from "../dom.js";
 import { badge, costs, heading, toolLink } from "../parts.js";
 import { empty, loading, problem } from "../states.js";
 import { count, moment, number } from "../texts.js";
@@ -44,7 +44,7 @@ export function show(main, { id, signal }) {
     watch.id = chosen;
     watch.etag = "";
     both.classList.toggle("one", Boolean(chosen));
-    mark(list, chosen);
+    markCurrent(list, chosen);
     fill(detail, chosen ? loading() : empty("Choose a session to watch it"));
     look();
   };
@@ -98,17 +98,10 @@ function drawList(place, { sessions, kept, more }, watch, again) {
       h("span", { class: "item-text" }, `${count(each.rounds, "round")}, ${count(each.searches, "search", "searches")}`)))));
   const keys = arrows(list);
   fill(place, list, more ? again : null);
-  mark(list, watch.id);
+  markCurrent(list, watch.id);
   const same = [...list.querySelectorAll("[data-item]")].find((item) => item.dataset.name === focused);
   keys.settle(same);
   same?.focus();
-}
-
-function mark(list, id) {
-  for (const link of list.querySelectorAll("[data-name]")) {
-    if (link.dataset.name === id) link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
-  }
 }
 
 function session(data, before) {
