@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -41,8 +39,7 @@ def upgrade(database: Database) -> None:
     from toolsearch.server.schemas import upgrade as upgraded
 
     place = _place(database)
-    with needing_psycopg():
-        before, after = upgraded(place)
+    before, after = upgraded(place)
     say(f"{place} has schema {after}." if before == after else f"{place}: schema {before} is now {after}.")
 
 
@@ -52,8 +49,7 @@ def check(database: Database, *, json: Json = False) -> None:
     from toolsearch.server.schemas import state_of
 
     place = _place(database)
-    with needing_psycopg():
-        state = state_of(place)
+    state = state_of(place)
     if json:
         show_json({"schema": state.found, "needed": state.needed, "catalog": state.catalog})
     else:
@@ -90,7 +86,7 @@ def load(
             f"An SQLite file holds no catalog. Serve the folder itself: toolsearch serve {index}"
         )
     loaded = ToolIndex.load(index)
-    with needing_psycopg(), open_postgres(place) as opened:
+    with open_postgres(place) as opened:
         from toolsearch.postgres.schema import check_schema
         from toolsearch.server.postgres_catalog import PostgresCatalog
 
@@ -104,12 +100,3 @@ def _place(database: str) -> Path | DatabaseUrl:
     from toolsearch.server.settings import database_of
 
     return database_of(database)
-
-
-@contextmanager
-def needing_psycopg() -> Iterator[None]:
-    """Names the extra to install where psycopg is missing."""
-    try:
-        yield
-    except ImportError as exc:
-        raise ServerSettingsError(str(exc)) from exc

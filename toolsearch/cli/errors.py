@@ -74,14 +74,8 @@ class Commands(TyperGroup):
         except (ToolSearchError, OSError) as exc:
             say(f"Error: {exc}")
             raise typer.Exit(exit_code(exc)) from None
-        except ImportError as exc:
-            message = missing_extra(exc)
-            if message is None:
-                raise
-            say(f"Error: {message}")
-            raise typer.Exit(ExitCode.BAD_INPUT) from None
-        except ValueError as exc:
-            message = request_problem(exc)
+        except (ImportError, ValueError) as exc:
+            message = missing_extra(exc) if isinstance(exc, ImportError) else request_problem(exc)
             if message is None:
                 raise
             say(f"Error: {message}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolsearch.api.scopes import KeyScope
-from toolsearch.cli.database import Database, needing_psycopg
+from toolsearch.cli.database import Database
 from toolsearch.cli.errors import EXIT_CODES
 from toolsearch.cli.options import AllowedTools, DeniedTools, Json, OnlyServers
 from toolsearch.cli.output import say, show, show_json, show_table
@@ -102,8 +101,7 @@ def revoke(
     say(f"{key_id} is revoked.")
 
 
-@contextmanager
-def _records(database: str, *, must_exist: bool = False) -> Iterator[KeyStore]:
+def _records(database: str, *, must_exist: bool = False) -> AbstractContextManager[KeyStore]:
     from toolsearch.exceptions import ServerSettingsError
     from toolsearch.server.opening import open_records
     from toolsearch.server.settings import database_of
@@ -113,5 +111,4 @@ def _records(database: str, *, must_exist: bool = False) -> Iterator[KeyStore]:
         raise ServerSettingsError(
             f"There is no database {place}. Look at the path; toolsearch keys add makes one."
         )
-    with needing_psycopg(), open_records(place) as records:
-        yield records
+    return open_records(place)

@@ -248,7 +248,6 @@ def serve(
     """
     import os
 
-    from toolsearch.cli.database import needing_psycopg
     from toolsearch.server.app import create_app
     from toolsearch.server.audit import LOGGER
     from toolsearch.server.running import make_server
@@ -263,8 +262,7 @@ def serve(
 
     settings = read_settings()
     tools = _python_tools(call)
-    with needing_psycopg():
-        chosen = _embedder_for(index, settings)
+    chosen = _embedder_for(index, settings)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger(LOGGER).setLevel(logging.INFO)
     if log:
@@ -274,9 +272,8 @@ def serve(
     what = (
         index if index is not None and not isinstance(settings.database, DatabaseUrl) else settings.database
     )
-    with needing_psycopg():
-        app = create_app(index, settings, embedder=chosen, tools=tools, read_settings=read_settings)
-        server = make_server(app, settings, on_start=lambda url: say(f"Serving {what} at {url}"))
+    app = create_app(index, settings, embedder=chosen, tools=tools, read_settings=read_settings)
+    server = make_server(app, settings, on_start=lambda url: say(f"Serving {what} at {url}"))
     with telling_what_is_taken(settings.host, settings.port, "--port N"):
         server.run()
 
