@@ -103,11 +103,8 @@ def test_it_stops_when_it_is_told_to(tmp_path: Path) -> None:
         process.wait(30)
 
 
-def test_beyond_this_machine_it_needs_a_key(run: Run, tmp_path: Path) -> None:
+def test_beyond_this_machine_it_needs_a_key(run: Run, index: Path) -> None:
     """E175: the service refuses to start open to the network."""
-    index, catalog = tmp_path / "index", tmp_path / "tools.json"
-    catalog.write_text('{"name": "ping", "description": "Ping a host."}')
-    assert run("index", "build", catalog, "-o", index).code == 0
     done = run("serve", index, "--host", "0.0.0.0", "--embedder", "hashing", "--port", "0")
     assert (done.code, "a key is needed" in done.err) == (2, True)
 
@@ -169,21 +166,15 @@ def test_python_that_cannot_be_had_is_told_by_the_option_that_named_it(run: Run,
         )
 
 
-def test_a_reranker_that_is_not_there_ends_it(run: Run, tmp_path: Path) -> None:
-    index, catalog = tmp_path / "index", tmp_path / "tools.json"
-    catalog.write_text('{"name": "ping", "description": "Ping a host."}')
-    assert run("index", "build", catalog, "-o", index).code == 0
+def test_a_reranker_that_is_not_there_ends_it(run: Run, index: Path) -> None:
     done = run("serve", index, "--rerank", "acme", "--embedder", "hashing", "--port", "0")
     assert (done.code, "Unknown reranker 'acme'" in done.err) == (4, True)
 
 
 @pytest.mark.parametrize("package", ["fastapi", "uvicorn"])
 def test_without_its_packages_it_says_what_to_install(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+    run: Run, index: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
-    index, catalog = tmp_path / "index", tmp_path / "tools.json"
-    catalog.write_text('{"name": "ping", "description": "Ping a host."}')
-    assert run("index", "build", catalog, "-o", index).code == 0
     monkeypatch.setitem(sys.modules, package, None)
     done = run("serve", index, "--embedder", "hashing", "--port", "0")
     assert (done.code, "pip install 'toolsearch[server]'" in done.err) == (2, True)
