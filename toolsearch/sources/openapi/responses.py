@@ -71,7 +71,8 @@ def _successes(document: OpenApiDocument, tool: str, operation: JsonObject) -> I
 
 def _schemas(document: OpenApiDocument, tool: str, response: JsonObject) -> Iterator[Any]:
     if document.is_swagger:
-        yield from [response["schema"]] if "schema" in response else ()
+        if "schema" in response:
+            yield response["schema"]
         return
     content = response.get("content")
     for kind, media in (content if isinstance(content, dict) else {}).items():

@@ -23,6 +23,7 @@ MAX_INLINED = 20_000
 """Schemas that are read for the ``allOf`` of one operation, however often a document names them."""
 
 LEFT_OUT = "Its members are left out here for their size."
+_GROWS = "an allOf that grows beyond measure is left as it stands"
 
 # What says nothing about values, or only to generators of code.
 _DROPPED = frozenset({"discriminator", "example", "externalDocs", "xml"})
@@ -177,7 +178,7 @@ class SchemaReader:
             parts.append(inlined)
         whole = merged(parts) if all(map(is_mergeable, parts)) else None
         if whole is not None and _is_larger(whole, MAX_MERGED_PARTS):
-            self._note("an allOf that grows beyond measure is left as it stands")
+            self._note(_GROWS)
             return schema
         return schema if whole is None else {**whole, **around, **_structure(whole)}
 
@@ -195,7 +196,7 @@ class SchemaReader:
         if ref in self._whole:
             read = self._whole[ref]
         elif self._n_inlined > MAX_INLINED:
-            self._note("an allOf that grows beyond measure is left as it stands")
+            self._note(_GROWS)
             return None
         else:
             met_before, self._met = self._met, set()
