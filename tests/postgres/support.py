@@ -54,6 +54,18 @@ def new_database() -> Iterator[DatabaseUrl]:
                 last.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
+@contextlib.contextmanager
+def upgraded_database() -> Iterator[DatabaseUrl]:
+    """A new database with the tables of this release."""
+    with new_database() as url:
+        from toolsearch.postgres.database import PostgresDatabase
+        from toolsearch.postgres.schema import upgrade_schema
+
+        with PostgresDatabase(url) as opened:
+            upgrade_schema(opened)
+        yield url
+
+
 class Power:
     """Stops the server as if the machine had lost its power, and starts it again."""
 

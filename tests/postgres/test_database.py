@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import pytest
 
-from tests.postgres.support import new_database
 from tests.server.support import until
 from toolsearch.exceptions import DatabaseUnreachableError
 from toolsearch.postgres.url import DatabaseUrl
@@ -17,12 +16,6 @@ import psycopg
 
 from toolsearch.postgres.database import Connection, PostgresDatabase
 from toolsearch.postgres.watch import DatabaseWatch
-
-
-@pytest.fixture
-def url() -> Iterator[DatabaseUrl]:
-    with new_database() as url:
-        yield url
 
 
 @pytest.fixture

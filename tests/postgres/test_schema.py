@@ -28,12 +28,6 @@ from toolsearch.session.postgres import PostgresSessionStore
 
 
 @pytest.fixture
-def url() -> Iterator[DatabaseUrl]:
-    with new_database() as url:
-        yield url
-
-
-@pytest.fixture
 def database(url: DatabaseUrl) -> Iterator[PostgresDatabase]:
     with PostgresDatabase(url) as database:
         yield database

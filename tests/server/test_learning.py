@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.clock import Clock
-from tests.postgres.support import new_database
+from tests.postgres.support import upgraded_database
 from tests.retrieval.support import OFFICE
 from tests.server.support import Served, service
 from toolsearch import Client, ToolFailed, tool
@@ -215,13 +215,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
     """Opens the same store each time, as another process would."""
     with contextlib.ExitStack() as stack:
         if request.param == "postgres":
-            url = stack.enter_context(new_database())
+            url = stack.enter_context(upgraded_database())
             from toolsearch.postgres.database import PostgresDatabase
-            from toolsearch.postgres.schema import upgrade_schema
             from toolsearch.server.postgres_usage import PostgresUsageStore
-
-            with PostgresDatabase(url) as database:
-                upgrade_schema(database)
 
         def open_store(**options: Any) -> UsageStore:
             if request.param == "sqlite":

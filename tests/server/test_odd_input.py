@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
+from tests.postgres.support import upgraded_database
 from tests.server.support import Served, service
 
 
@@ -18,9 +19,7 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
     with contextlib.ExitStack() as stack:
         kept: Any = tmp_path / "service.db"
         if request.param == "postgres":
-            from tests.server.postgres.support import database
-
-            kept = stack.enter_context(database())
+            kept = stack.enter_context(upgraded_database())
         yield stack.enter_context(service(keep_rounds=True, keep_queries=True, database=kept))
 
 

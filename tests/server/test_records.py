@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.postgres.support import new_database
+from tests.postgres.support import upgraded_database
 from toolsearch.api.keys import NewKey
 from toolsearch.api.scopes import KeyScope
 from toolsearch.api.usage import FeedbackBody, UsageDay
@@ -41,13 +41,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iter
     """Opens the same database each time, as another process would."""
     with contextlib.ExitStack() as stack:
         if request.param == "postgres":
-            url = stack.enter_context(new_database())
+            url = stack.enter_context(upgraded_database())
             from toolsearch.postgres.database import PostgresDatabase
-            from toolsearch.postgres.schema import upgrade_schema
             from toolsearch.server.postgres_records import PostgresRecords
-
-            with PostgresDatabase(url) as database:
-                upgrade_schema(database)
 
         def open_store() -> Store:
             if request.param == "sqlite":

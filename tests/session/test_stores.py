@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres.support import new_database
+from tests.postgres.support import upgraded_database
 from toolsearch.exceptions import StoreError
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
@@ -38,13 +38,11 @@ def clock() -> Clock:
 def opened(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Open]:
     with contextlib.ExitStack() as opened:
         if request.param == "postgres":
-            url = opened.enter_context(new_database())
+            url = opened.enter_context(upgraded_database())
             from toolsearch.postgres.database import PostgresDatabase
-            from toolsearch.postgres.schema import upgrade_schema
             from toolsearch.session.postgres import PostgresSessionStore
 
             database = opened.enter_context(PostgresDatabase(url))
-            upgrade_schema(database)
 
         def open_store(ttl_s: float | None) -> SessionStore:
             if request.param == "memory":

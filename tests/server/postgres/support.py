@@ -15,7 +15,6 @@ from typing import Any
 
 import httpx
 
-from tests.postgres.support import new_database
 from tests.retrieval.support import OFFICE
 from tests.server.support import Served, service
 from toolsearch.embedders.base import Embedder
@@ -24,18 +23,6 @@ from toolsearch.tools import Tool
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "indexes" / "demo" / "index"
-
-
-@contextlib.contextmanager
-def database() -> Iterator[DatabaseUrl]:
-    """A new database with the tables of this release."""
-    with new_database() as url:
-        from toolsearch.postgres.database import PostgresDatabase
-        from toolsearch.postgres.schema import upgrade_schema
-
-        with PostgresDatabase(url) as opened:
-            upgrade_schema(opened)
-        yield url
 
 
 @contextlib.contextmanager

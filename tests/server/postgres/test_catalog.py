@@ -9,7 +9,7 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 pytest.importorskip("psycopg", reason="needs the extra postgres")
 
 from tests.retrieval.support import OFFICE
-from tests.server.postgres.support import DEMO, database, definition, names, replicas
+from tests.server.postgres.support import DEMO, definition, names, replicas
 from tests.server.support import OFFICE_NAMES, until
 from toolsearch.catalog import tool_from_record
 from toolsearch.embedders.base import Embedder
@@ -27,12 +27,6 @@ from toolsearch.server.changes import change
 from toolsearch.server.postgres_catalog import PostgresCatalog
 from toolsearch.server.settings import made_settings
 from toolsearch.testing import HashingEmbedder
-
-
-@pytest.fixture
-def url() -> Iterator[DatabaseUrl]:
-    with database() as url:
-        yield url
 
 
 @pytest.fixture

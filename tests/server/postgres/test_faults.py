@@ -2,7 +2,6 @@
 
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 
 import httpx
@@ -11,16 +10,10 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.postgres.support import power
-from tests.server.postgres.support import DEMO, Load, database, definition, names, process, replicas
+from tests.server.postgres.support import DEMO, Load, definition, names, process, replicas
 from tests.server.support import OFFICE_NAMES, Served, until
 from toolsearch.api.scopes import KeyScope
 from toolsearch.postgres.url import DatabaseUrl
-
-
-@pytest.fixture
-def url() -> Iterator[DatabaseUrl]:
-    with database() as url:
-        yield url
 
 
 class Writer:

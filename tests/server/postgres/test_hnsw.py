@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("psycopg", reason="needs the extra postgres")
 
-from tests.server.postgres.support import ROOT, database, definition
+from tests.postgres.support import upgraded_database
+from tests.server.postgres.support import ROOT, definition
 from toolsearch.catalog import tool_from_record
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.postgres.database import PostgresDatabase
@@ -41,7 +42,7 @@ def filled() -> Iterator[tuple[PostgresDatabase, ToolIndex]]:
     random, embedder = np.random.default_rng(3), HashingEmbedder(DIM)
     texts = [" ".join(random.choice(WORDS, size=8)) + f" {n}" for n in range(2000)]
     tools = [tool_from_record(definition(f"t{n}", text=text)) for n, text in enumerate(texts)]
-    with database() as url, PostgresDatabase(url) as opened:
+    with upgraded_database() as url, PostgresDatabase(url) as opened:
         catalog = PostgresCatalog(opened)
         catalog.fill(ToolIndex.build(tools[:1800], embedder))
         stored = catalog.load(embedder)

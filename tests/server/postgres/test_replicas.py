@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
-from tests.server.postgres.support import Load, database, definition, names, replicas
+from tests.server.postgres.support import Load, definition, names, replicas
 from tests.server.support import OFFICE_NAMES, Served, until
 from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import DatabaseUnreachableError
@@ -17,12 +17,6 @@ from toolsearch.testing import HashingEmbedder
 
 HEARD_WITHIN_S = 1.0
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture
-def url() -> Iterator[DatabaseUrl]:
-    with database() as url:
-        yield url
 
 
 @pytest.fixture
