@@ -3,12 +3,12 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from tests.clock import Clock
 from tests.postgres.support import upgraded_database
 from toolsearch.api.keys import NewKey
 from toolsearch.api.scopes import KeyScope
@@ -19,21 +19,15 @@ from toolsearch.server.keys import KeyCheck, KeyStore, StoredKey, make_key
 from toolsearch.server.records import KeptAnswer, Records
 
 
-@dataclass
-class Clock:
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Store(KeyStore, Records, Protocol):
     """What both databases are."""
 
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    clock = Clock()
+    clock.now_s = 1000.0
+    return clock
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -82,7 +76,7 @@ def test_a_key_that_another_process_revokes_counts_no_more_within_a_second(
     header = f"Bearer {made.secret}".encode()
     assert check.caller(header).key_id == stored.entry.id
     one.remove_key(stored.entry.id)
-    clock.now += 1.0
+    clock.now_s += 1.0
     assert check.is_stale
     check.refresh()
     with pytest.raises(AccessDeniedError):
@@ -109,11 +103,11 @@ def test_keys_count_on_for_an_hour_while_the_database_is_away(store: Store) -> N
     keys.is_away = True
     header = f"Bearer {made.secret}".encode()
     for _ in range(2):
-        clock.now += 1799
+        clock.now_s += 1799
         assert check.is_stale
         check.refresh()
         assert check.caller(header).key_id == stored.entry.id
-    clock.now += 2
+    clock.now_s += 2
     with pytest.raises(DatabaseUnreachableError):
         check.refresh()
     keys.is_away = False
@@ -130,7 +124,7 @@ def test_feedback_is_read_by_tenant_in_the_order_in_which_it_came(store: Store, 
     for body in bodies:
         entries.append(store.add_feedback("t", body))
         store.add_feedback("other", body)
-        clock.now += 1
+        clock.now_s += 1
     assert [(entry.at, entry.query) for entry in entries] == [(1000.0 + n, f"q\x00{n}") for n in range(5)]
     assert store.feedback("t", after=0, limit=10) == tuple(entries)
     assert store.feedback("t", after=entries[1].id, limit=2) == tuple(entries[2:4])
@@ -188,15 +182,15 @@ def test_a_key_that_is_freed_can_be_claimed_again(store: Store) -> None:
 
 def test_a_write_whose_process_has_died_can_be_begun_again(store: Store, clock: Clock) -> None:
     assert store.begin_write("", "k", "request") is None
-    clock.now += 599
+    clock.now_s += 599
     running = store.begin_write("", "k", "request")
     assert running is not None
     assert running.is_running
-    clock.now += 2
+    clock.now_s += 2
     assert store.begin_write("", "k", "request") is None
     answer = KeptAnswer("request", 201, "application/json", '"etag"', b"\x00made")
     store.end_write("", "k", answer)
-    clock.now += 24 * 3600 - 1
+    clock.now_s += 24 * 3600 - 1
     assert store.begin_write("", "k", "request") == answer
-    clock.now += 2
+    clock.now_s += 2
     assert store.begin_write("", "k", "request") is None

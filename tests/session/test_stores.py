@@ -6,25 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.clock import Clock
 from tests.postgres.support import upgraded_database
 from toolsearch.exceptions import StoreError
 from toolsearch.session.base import SessionStore
 from toolsearch.session.memory import MemorySessionStore
 from toolsearch.session.sqlite import SqliteSessionStore
-
-
-@dataclass
-class Clock:
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
 
 Open = Callable[[float | None], SessionStore]
 
@@ -106,9 +97,9 @@ def test_a_session_is_forgotten_after_its_time_without_use(opened: Open, clock: 
     store = opened(10)
     store.discover("idle", "t", ["a"])
     store.discover("busy", "t", ["b"])
-    clock.now += 9
+    clock.now_s += 9
     assert store.discovered("busy", "t") == ("b",)
-    clock.now += 2
+    clock.now_s += 2
     assert store.discovered("idle", "t") == ()
     assert store.discovered("busy", "t") == ("b",)
 
