@@ -11,15 +11,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 
-from tests.retrieval.support import OFFICE
 from tests.server.support import Served, service
 from toolsearch.embedders.base import Embedder
 from toolsearch.postgres.url import DatabaseUrl
-from toolsearch.tools import Tool
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "indexes" / "demo" / "index"
@@ -30,16 +27,11 @@ def replicas(
     url: DatabaseUrl,
     n: int = 2,
     *,
-    tools: tuple[Tool, ...] = OFFICE,
-    embedders: Callable[[], Embedder] | None = None,
-    **settings: Any,
+    embedder: Embedder | None = None,
 ) -> Iterator[list[Served]]:
     """Services that are ready, each with a catalog of its own in memory; the first fills the database."""
     with contextlib.ExitStack() as stack:
-        yield [
-            stack.enter_context(service(tools, database=url, embedder=embedders and embedders(), **settings))
-            for _ in range(n)
-        ]
+        yield [stack.enter_context(service(database=url, embedder=embedder)) for _ in range(n)]
 
 
 @contextlib.contextmanager

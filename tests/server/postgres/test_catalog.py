@@ -135,14 +135,8 @@ def test_a_change_of_what_is_no_longer_there_changes_nothing(opened: PostgresDat
 
 
 def test_who_is_overtaken_each_time_has_its_turn_in_the_end_and_embeds_once(url: DatabaseUrl) -> None:
-    embedded: list[str] = []
-
-    class Counting(HashingEmbedder):
-        def embed_documents(self, texts, *, progress=None):  # type: ignore[no-untyped-def]
-            embedded.extend(texts)
-            return super().embed_documents(texts, progress=progress)
-
-    with replicas(url, embedders=Counting) as (one, other):
+    embedder = HashingEmbedder()
+    with replicas(url, embedder=embedder) as (one, other):
         made: list[int] = []
         slow = change([tool_from_record(definition("slow", text="It takes its time."))])
 
@@ -154,10 +148,10 @@ def test_who_is_overtaken_each_time_has_its_turn_in_the_end_and_embeds_once(url:
                 assert other.http.put(f"/v1/tools/net__{name}", json=definition(name)).status_code == 201
             return newer
 
-        embedded.clear()
+        embedder.document_calls.clear()
         one.app.state.service.catalog.change(make)
         assert made == [len(OFFICE) + n for n in range(4)]
-        assert sum("takes its time" in text for text in embedded) == 1
+        assert sum("takes its time" in text for text in embedder.embedded) == 1
         until(lambda: names(other.http) >= {"net__slow", "net__fast3"})
 
 

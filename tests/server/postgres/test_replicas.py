@@ -206,19 +206,13 @@ def test_a_write_that_ends_while_the_database_is_away_may_be_tried_again_on_any_
 
 def test_vectors_come_from_the_database(url: DatabaseUrl) -> None:
     """Only who changes a tool embeds it; who starts later embeds nothing."""
-    embedded: list[str] = []
-
-    class Counting(HashingEmbedder):
-        def embed_documents(self, texts, *, progress=None):  # type: ignore[no-untyped-def]
-            embedded.extend(texts)
-            return super().embed_documents(texts, progress=progress)
-
-    with replicas(url, 2, embedders=Counting) as (one, other):
-        embedded.clear()
+    embedder = HashingEmbedder()
+    with replicas(url, embedder=embedder) as (one, other):
+        embedder.document_calls.clear()
         one.http.put("/v1/tools/net__ping", json=definition("ping", text="Ping a host."))
         until(lambda: other.http.get("/v1/tools/net__ping").status_code == 200)
-        assert len(embedded) == 1
-        embedded.clear()
+        assert len(embedder.embedded) == 1
+        embedder.document_calls.clear()
         assert other.http.post("/v1/catalogs/default/reload").status_code == 200
         assert other.http.post("/v1/search", json={"queries": "ping a host"}).json()["hits"]
-        assert embedded == []
+        assert embedder.embedded == []
