@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
@@ -21,11 +22,11 @@ def served() -> Iterator[Served]:
         yield served
 
 
-def called(served: Served, tool: str, sessions: int, *, by: object = None) -> None:
+def called(served: Served, tool: str, sessions: int, *, by: httpx.Client | None = None) -> None:
     http = by or served.http
     for i in range(sessions):
         body = {"tool": tool, "outcome": "called", "session_id": f"s{i}"}
-        assert http.post("/v1/feedback", json=body).status_code == 201  # type: ignore[attr-defined]
+        assert http.post("/v1/feedback", json=body).status_code == 201
 
 
 def test_tools_that_most_sessions_call_are_suggested(served: Served) -> None:
