@@ -99,28 +99,35 @@ class OpenApiDocument:
 
 def _text_keyed(value: JsonObject) -> JsonObject:
     """The value with the keys that JSON would write; itself where all are texts."""
-    made: dict[int, Any] = {id(value): {}}
-    waiting: list[Any] = [value]
-    is_changed = False
-    while waiting:
-        part = waiting.pop()
+    parts = _parts(value)
+    if all(isinstance(key, str) for part in parts if isinstance(part, dict) for key in part):
+        return value
+    made: dict[int, Any] = {id(part): {} if isinstance(part, dict) else [] for part in parts}
+    for part in parts:
         mine = made[id(part)]
         for key, stated in part.items() if isinstance(part, dict) else enumerate(part):
-            below = stated
-            if isinstance(below, dict | list):
-                if id(below) not in made:
-                    made[id(below)] = {} if isinstance(below, dict) else []
-                    waiting.append(below)
-                below = made[id(below)]
+            below = made.get(id(stated), stated)
             if isinstance(mine, list):
                 mine.append(below)
             elif isinstance(key, str):
                 mine[key] = below
             else:
-                is_changed = True
                 mine.setdefault(_key_text(key), below)
     kept: JsonObject = made[id(value)]
-    return kept if is_changed else value
+    return kept
+
+
+def _parts(value: JsonObject) -> list[Any]:
+    """The value and all objects and lists in it, each once."""
+    found: dict[int, Any] = {id(value): value}
+    waiting: list[Any] = [value]
+    while waiting:
+        part = waiting.pop()
+        for below in part.values() if isinstance(part, dict) else part:
+            if isinstance(below, dict | list) and id(below) not in found:
+                found[id(below)] = below
+                waiting.append(below)
+    return list(found.values())
 
 
 def _key_text(key: Any) -> str:
