@@ -10,7 +10,6 @@ fold3 of `--encoders`, that of reranking what `benchmarks.train_reranker` wrote.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -33,7 +32,7 @@ from benchmarks.late import late
 from benchmarks.machine import describe_machine
 from benchmarks.names import names
 from benchmarks.rerank import rerank
-from benchmarks.results import REFERENCE, RESULTS
+from benchmarks.results import REFERENCE, RESULTS, write_json
 from benchmarks.scored import DEPTH, ScoredSet, Scores, score_set
 from benchmarks.static import static
 from benchmarks.steps import steps
@@ -92,7 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ToolSearchError as exc:
         print(f"error: {exc}", file=sys.stderr)
         return 2
-    options.results.mkdir(parents=True, exist_ok=True)
     for name in asked:
         print(f"measuring {name}", flush=True)
         table = {
@@ -103,8 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "versions": measured_versions(),
             "fingerprints": {dataset.name: dataset.catalog.fingerprint for dataset in datasets},
         }
-        path = options.results / f"{name}.json"
-        path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(table, options.results / f"{name}.json")
     return 0
 
 

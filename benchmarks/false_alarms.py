@@ -11,7 +11,6 @@ benchmarks/results/tables/false-alarms.json, which `python -m benchmarks.report`
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.data import DEFAULT_DATA
 from benchmarks.machine import describe_machine
-from benchmarks.results import RESULTS
+from benchmarks.results import RESULTS, write_json
 from toolsearch.catalog import Catalog
 from toolsearch.evaluation.report import measured_versions
 from toolsearch.lint import hidden_text, instructions, lint_catalog, names, other_tools, stuffing
@@ -94,8 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "versions": measured_versions(),
         "fingerprints": fingerprints,
     }
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    options.results.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(table, options.results)
     return 0
 
 

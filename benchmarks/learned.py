@@ -9,7 +9,6 @@ model is trained on all other sets. Writes benchmarks/results/tables/learned.jso
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from benchmarks.encoder_card import UNSEEN
 from benchmarks.left_out import FOLDS
 from benchmarks.machine import describe_machine
 from benchmarks.peers.comparison import sampled
+from benchmarks.results import write_json
 from benchmarks.scored import DEPTH, Scores, score_set
 from toolsearch.embedders.tuned import TunedEmbedder
 from toolsearch.evaluation import metrics
@@ -80,9 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ToolSearchError as exc:
         print(f"error: {exc}", file=sys.stderr)
         return 2
-    options.results.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(learned(asked), indent=1, ensure_ascii=False)
-    (options.results / "learned.json").write_text(f"{text}\n", encoding="utf-8")
+    write_json(learned(asked), options.results / "learned.json")
     return 0
 
 

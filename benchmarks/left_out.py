@@ -22,6 +22,7 @@ from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, load_named
 from benchmarks.embedding import RememberingEmbedder, make_embedder
 from benchmarks.machine import describe_machine
 from benchmarks.peers.comparison import sampled
+from benchmarks.results import write_json
 from toolsearch.embedders.tuned import TunedEmbedder, is_tuned_folder
 from toolsearch.evaluation.datasets import Dataset
 from toolsearch.evaluation.report import EvaluationReport, measured_versions
@@ -78,9 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ToolSearchError as exc:
         print(f"error: {exc}", file=sys.stderr)
         return 2
-    options.results.mkdir(parents=True, exist_ok=True)
-    path = options.results / "left-out.json"
-    path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(table, options.results / "left-out.json")
     return 0
 
 

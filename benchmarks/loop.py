@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -30,7 +29,7 @@ from benchmarks.loop_selector import ASSUMPTIONS, MAX_SEARCHES, WORDS, Selector
 from benchmarks.loop_summary import arms_summary, print_arms
 from benchmarks.loop_tasks import Task, joined_tasks, tasks_of, with_words_lost
 from benchmarks.machine import describe_machine
-from benchmarks.results import RESULTS, SEED
+from benchmarks.results import RESULTS, SEED, write_json
 from toolsearch.chat import ChatModel
 from toolsearch.chat.load import KNOWN_SPECS, load_chat_model
 from toolsearch.evaluation.datasets import Dataset
@@ -67,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {exc}", file=sys.stderr)
         return 2
     if output is not None:
-        output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(result, output)
     return 0
 
 

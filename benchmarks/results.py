@@ -87,10 +87,15 @@ def against(reference: Reports, other: Reports, measures: Sequence[str] = COMPAR
 
 def write_result(result: JsonObject, folder: Path = QUALITY) -> Path:
     """Write a condition's result under its name; the path."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{result['condition']}.json"
-    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(result, path)
     return path
+
+
+def write_json(result: JsonObject, path: Path) -> None:
+    """Write what was measured, into a folder that is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_results(folder: Path = QUALITY) -> dict[str, JsonObject]:

@@ -9,7 +9,6 @@ benchmarks/results/tables/usage-replay.json.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from benchmarks.data import BENCH_PREFIX, DEFAULT_DATA, is_there, load_named
 from benchmarks.embedding import make_embedder
 from benchmarks.machine import describe_machine
 from benchmarks.replaying import FOUND, KINDS, NEAR_DUPLICATE, Arm, Change, Replayed, prepared, replay
-from benchmarks.results import SEED
+from benchmarks.results import SEED, write_json
 from toolsearch.evaluation.bootstrap import mean_over_sets
 from toolsearch.evaluation.report import measured_versions
 from toolsearch.exceptions import ToolSearchError
@@ -67,9 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ToolSearchError as exc:
         print(f"error: {exc}", file=sys.stderr)
         return 2
-    options.results.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(table(sets, embedder.id), indent=1, ensure_ascii=False)
-    (options.results / "usage-replay.json").write_text(f"{text}\n", encoding="utf-8")
+    write_json(table(sets, embedder.id), options.results / "usage-replay.json")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -16,7 +15,7 @@ from benchmarks.embedding import EMBEDDERS, VECTORS, DocumentsRemembered
 from benchmarks.machine import describe_machine
 from benchmarks.peers.process import PeerError, PeerProcess, SearchTimes, Timed
 from benchmarks.peers.registry import PEERS, Peer
-from benchmarks.results import REFERENCE, RESULTS, SEED, against, over_sets
+from benchmarks.results import REFERENCE, RESULTS, SEED, against, over_sets, write_json
 from benchmarks.retrievers import BY_WORDS_ALONE, make_named
 from toolsearch.embedders.base import Embedder
 from toolsearch.evaluation.datasets import BenchQuery, Dataset
@@ -164,7 +163,7 @@ def result(entries: Sequence[Entry], datasets: Sequence[Dataset], asked: Mapping
 
 def write(found: JsonObject, path: Path = PEERS_RESULT) -> None:
     """Write the result."""
-    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(found, path)
 
 
 def _entry(entry: Entry, reference: Mapping[str, EvaluationReport] | None) -> JsonObject:
