@@ -12,7 +12,7 @@ from benchmarks.documents import COMPOSITIONS
 from benchmarks.embedding import RememberingEmbedder
 from benchmarks.names import forms_of, is_called, names
 from benchmarks.scored import score_set
-from toolsearch.catalog import Catalog
+from tests.benchmarks.office import office
 from toolsearch.document import MAX_DESCRIPTION, render_document
 from toolsearch.evaluation.datasets import BenchQuery, make_dataset
 from toolsearch.evaluation.retrievers import make_retriever
@@ -22,24 +22,7 @@ from toolsearch.retrieval.fusion import LEXICAL_WEIGHT
 from toolsearch.testing import HashingEmbedder
 from toolsearch.tools import Tool
 
-DATASET = make_dataset(
-    "office",
-    Catalog(
-        Tool(raw_name=f"{verb}_{thing}", source="desk", description=f"Will {verb} one {thing} of yours.")
-        for verb in ("make", "drop", "find")
-        for thing in ("invoice", "meeting", "parcel", "route")
-    ),
-    [
-        BenchQuery("q1", "drop my parcel, all of it", ("desk.drop_parcel",)),
-        BenchQuery("q2", "find the route to the meeting", ("desk.find_route", "desk.find_meeting")),
-        BenchQuery("q3", "sing", ()),
-    ],
-)
-
-
-@pytest.fixture
-def embedder(tmp_path: Path) -> RememberingEmbedder:
-    return RememberingEmbedder(HashingEmbedder(), tmp_path / "vectors.sqlite")
+DATASET = office("make", "drop", "find")
 
 
 def test_a_request_without_its_tools_scores_as_in_a_catalog_that_lacks_them(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,33 +14,16 @@ from benchmarks.rerank import fit_logistic
 from benchmarks.reranked import rerank_set
 from benchmarks.reranker_data import CANDIDATES, Ranked, groups, noised, told_source
 from benchmarks.scored import score_set
-from toolsearch.catalog import Catalog
-from toolsearch.evaluation.datasets import BenchQuery, make_dataset
+from tests.benchmarks.office import office
 from toolsearch.retrieval.fusion import LEXICAL_WEIGHT
 from toolsearch.retrieval.reranking import RERANKED
-from toolsearch.testing import HashingEmbedder, WordReranker
+from toolsearch.testing import WordReranker
 from toolsearch.tools import Tool
 from toolsearch.tuning.pairs import dataset_source
 
-DATASET = make_dataset(
-    "office",
-    Catalog(
-        Tool(raw_name=f"{verb}_{thing}", source="desk", description=f"Will {verb} one {thing} of yours.")
-        for verb in ("make", "drop", "find", "move", "sort", "hide")
-        for thing in ("invoice", "meeting", "parcel", "route")
-    ),
-    [
-        BenchQuery("q1", "drop my parcel, all of it", ("desk.drop_parcel",)),
-        BenchQuery("q2", "find the route to the meeting", ("desk.find_route", "desk.find_meeting")),
-        BenchQuery("q3", "sing", ()),
-    ],
-    [("desk.drop_parcel", "desk.hide_parcel")],
+DATASET = office(
+    "make", "drop", "find", "move", "sort", "hide", duplicates=[("desk.drop_parcel", "desk.hide_parcel")]
 )
-
-
-@pytest.fixture
-def embedder(tmp_path: Path) -> RememberingEmbedder:
-    return RememberingEmbedder(HashingEmbedder(), tmp_path / "vectors.sqlite")
 
 
 def test_the_best_tools_are_those_of_the_fused_score_with_and_without_what_serves(

@@ -22,8 +22,8 @@ from benchmarks.late import TokenEncoder, Tokens, max_sim, rerank
 from benchmarks.scored import ScoredSet, score_set
 from benchmarks.unseen import DENSE, FUSED, dense_and_fused, unseen_sets
 from benchmarks.vectors import all_parts, name_and_description, parameter_groups, score_parts
-from toolsearch.catalog import Catalog
-from toolsearch.evaluation.datasets import BenchQuery, Dataset, make_dataset
+from tests.benchmarks.office import office
+from toolsearch.evaluation.datasets import Dataset
 from toolsearch.evaluation.retrievers import make_retriever
 from toolsearch.evaluation.runner import evaluate
 from toolsearch.exceptions import EvaluationError
@@ -31,19 +31,7 @@ from toolsearch.retrieval.fusion import LEXICAL_WEIGHT
 from toolsearch.testing import HashingEmbedder
 from toolsearch.tools import Tool
 
-DATASET = make_dataset(
-    "office",
-    Catalog(
-        Tool(raw_name=f"{verb}_{thing}", source="desk", description=f"Will {verb} one {thing} of yours.")
-        for verb in ("make", "drop", "find", "move", "sort", "hide")
-        for thing in ("invoice", "meeting", "parcel", "route")
-    ),
-    [
-        BenchQuery("q1", "drop my parcel, all of it", ("desk.drop_parcel",)),
-        BenchQuery("q2", "find the route to the meeting", ("desk.find_route", "desk.find_meeting")),
-        BenchQuery("q3", "sing", ()),
-    ],
-)
+DATASET = office("make", "drop", "find", "move", "sort", "hide")
 
 TOOL = Tool(
     raw_name="bookRoom",
@@ -67,11 +55,6 @@ class WordTokens(TokenEncoder):
 
     def encode(self, text: str) -> Tokens:
         return HashingEmbedder().embed_documents(text.split())
-
-
-@pytest.fixture
-def embedder(tmp_path: Path) -> RememberingEmbedder:
-    return RememberingEmbedder(HashingEmbedder(), tmp_path / "vectors.sqlite")
 
 
 @pytest.fixture
