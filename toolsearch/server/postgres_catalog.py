@@ -16,13 +16,14 @@ from toolsearch.document import DOCUMENT_VERSION
 from toolsearch.embedders.base import Embedder, Vectors
 from toolsearch.exceptions import (
     CatalogChangedError,
+    DatabaseError,
     IndexFormatError,
     IndexMismatchError,
 )
 from toolsearch.index.store import tool_line
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.postgres.database import Connection, PostgresDatabase
-from toolsearch.postgres.vectors import MAX_INDEXED_DIM, from_binary, to_binary
+from toolsearch.postgres.vectors import MAX_DIM, MAX_INDEXED_DIM, from_binary, to_binary
 from toolsearch.server.catalog_head import CatalogHead, read_head
 from toolsearch.server.catalog_store import StoredIndex, no_catalog, probed
 from toolsearch.server.stored_vectors import StoredVectors
@@ -80,6 +81,14 @@ class PostgresCatalog:
             DatabaseError: the database does not answer, or cannot hold vectors of this length.
         """
 
+        dim = index.vectors.dim
+        if dim > MAX_DIM:
+            raise DatabaseError(
+                str(self._database.url),
+                f"holds vectors of up to {MAX_DIM} dimensions, and those of the index have {dim}",
+                remedy="Build the index with another embedder.",
+            )
+
         def fill(connection: Connection) -> bool:
             # Another process may fill it just now, which takes its time.
             connection.execute("SELECT set_config('lock_timeout', '0', true)")
@@ -101,19 +110,19 @@ class PostgresCatalog:
                     version,
                     index.columns.fingerprint,
                     index.embedder_id,
-                    index.vectors.dim,
+                    dim,
                     DOCUMENT_VERSION,
                     json.dumps(index.calibration),
                 ),
             )
             _copy(connection, index, index.columns.names, version)
-            if index.vectors.dim <= MAX_INDEXED_DIM:
+            if dim <= MAX_INDEXED_DIM:
                 connection.execute(
                     # Rows of before are in the table until it is vacuumed, and may be of another length.
                     sql.SQL(
                         "CREATE INDEX {} ON tools USING hnsw ((vector::halfvec({dim})) halfvec_ip_ops) "
                         "WHERE vector_dims(vector) = {dim}"
-                    ).format(sql.Identifier(_INDEX), dim=sql.Literal(index.vectors.dim))
+                    ).format(sql.Identifier(_INDEX), dim=sql.Literal(dim))
                 )
             return True
 

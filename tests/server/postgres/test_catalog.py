@@ -15,7 +15,7 @@ from toolsearch.catalog import tool_from_record
 from toolsearch.embedders.base import Embedder
 from toolsearch.embedders.load import load_embedder
 from toolsearch.evaluation.datasets import read_queries
-from toolsearch.exceptions import CatalogChangedError, IndexMismatchError, SchemaVersionError
+from toolsearch.exceptions import CatalogChangedError, DatabaseError, IndexMismatchError, SchemaVersionError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.postgres.database import PostgresDatabase
 from toolsearch.postgres.url import DatabaseUrl
@@ -185,6 +185,14 @@ def test_vectors_of_another_embedder_are_refused(url: DatabaseUrl, opened: Postg
     with pytest.raises(IndexMismatchError):
         app.state.service.catalog.load()
     app.state.service.close()
+
+
+def test_vectors_that_are_too_long_for_the_database_are_refused(opened: PostgresDatabase) -> None:
+    catalog = PostgresCatalog(opened)
+    with pytest.raises(DatabaseError, match="up to 16000 dimensions, and those of the index have 16001"):
+        catalog.fill(build_index(OFFICE[:2], HashingEmbedder(16_001)))
+    assert catalog.head() is None
+    assert catalog.fill(build_index(OFFICE[:2], HashingEmbedder(16_000)))
 
 
 def test_replicas_of_before_go_on_when_another_embedder_takes_over(url: DatabaseUrl) -> None:
