@@ -6,8 +6,9 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from typing import Annotated, TypeAlias
 
-from fastapi import Request
+from fastapi import Query, Request
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 from starlette.responses import Response
@@ -18,6 +19,9 @@ JSON_TYPE = "application/json"
 LINES_TYPE = "application/x-ndjson"
 MAX_NUMBER = 2**63 - 1
 """The largest whole number of both databases."""
+
+Cursor: TypeAlias = Annotated[str | None, Query(max_length=400)]
+"""Of a query: the place in a list where its next page begins; None for the first."""
 
 VERSIONED = {"Cache-Control": "private, no-cache"}
 """For what has a version: it may be kept, and is to be asked for again before it is used."""

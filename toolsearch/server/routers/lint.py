@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from toolsearch.api.lint import LintFinding, LintPage, LintSeverity
-from toolsearch.server.answers import cursor_of, number_of, versioned
+from toolsearch.server.answers import Cursor, cursor_of, number_of, versioned
 from toolsearch.server.asking import Searching
 from toolsearch.server.linting import Linted
 from toolsearch.server.routers.catalogs import CatalogPath, check_catalog
@@ -23,7 +23,7 @@ async def lint_catalog(
     asking: Searching,
     *,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
-    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    cursor: Cursor = None,
     severity: Annotated[LintSeverity | None, Query(description="Only findings of this one.")] = None,
     code: Annotated[str | None, Query(max_length=100, description="Only findings of this rule.")] = None,
     tool: Annotated[str | None, Query(max_length=200, description="Only findings of this tool.")] = None,

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from toolsearch.api.rounds import SessionPage, SessionRounds
-from toolsearch.server.answers import MAX_NUMBER, answer, cursor_of, number_of, versioned
+from toolsearch.server.answers import MAX_NUMBER, Cursor, answer, cursor_of, number_of, versioned
 from toolsearch.server.asking import Searching
 from toolsearch.server.rounds import rounds_of
 from toolsearch.server.routers.sessions import SessionPath
@@ -22,7 +22,7 @@ EVENTS_READ = 1000
 async def list_sessions(
     asking: Searching,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    cursor: Cursor = None,
 ) -> Response:
     """The sessions of the tenant that asked for tools or searched, the last one first."""
     before = number_of(cursor, default=MAX_NUMBER)

@@ -18,6 +18,7 @@ from toolsearch.exceptions import DefinitionError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.answers import (
     LINES_TYPE,
+    Cursor,
     answer,
     check_version,
     cursor_of,
@@ -72,7 +73,7 @@ async def list_tools(
     asking: Searching,
     *,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
-    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    cursor: Cursor = None,
     source: Annotated[str | None, Query(max_length=200)] = None,
     tag: Annotated[str | None, Query(max_length=200)] = None,
     text: Annotated[

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from toolsearch.api.pins import PinList
 from toolsearch.api.scopes import KeyScope
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, FeedbackPage, UsageAnswer
-from toolsearch.server.answers import answer, cursor_of, number_of
+from toolsearch.server.answers import Cursor, answer, cursor_of, number_of
 from toolsearch.server.asking import Managing, Searching
 from toolsearch.server.feedback import forget_feedback, kept_feedback, known_feedback
 from toolsearch.server.pins import pins_of
@@ -43,7 +43,7 @@ async def give_feedback(feedback: FeedbackBody, asking: Searching) -> Response:
 async def list_feedback(
     asking: Searching,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    cursor: Cursor = None,
 ) -> Response:
     """The feedback of the tenant on tools that the caller may know of, the oldest first."""
     after = number_of(cursor)
