@@ -35,6 +35,9 @@ def draw_peers(peers: JsonObject, folder: Path = IMAGES) -> Path | None:
     )
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
+    # The lowest of each column says where it ends, also where the last line is short.
+    for axes in grid.flat[max(0, len(panels) - _COLUMNS) : len(panels)]:
+        axes.tick_params(labelbottom=True)
     for axes, (name, figures) in zip(grid.flat, panels, strict=False):
         _bars(axes, rows, figures)
         axes.set_title(name.removeprefix(BENCH_PREFIX) if BENCH_PREFIX in name else _other(name), fontsize=9)
