@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from toolsearch.server.settings import ServerSettings
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
     from starlette.responses import Response
+
+    from toolsearch.server.proxy.upstream import Upstream
 
 API_VERSION = "1.0.0"
 
@@ -64,8 +66,6 @@ def create_app(
     from toolsearch.server.edge import REQUEST_ID, Edge
     from toolsearch.server.idempotency import REPLAYED, Idempotency
     from toolsearch.server.proxy.providers import providers_of
-    from toolsearch.server.proxy.proxies import Proxies
-    from toolsearch.server.proxy.upstream import Upstream
     from toolsearch.server.routers import calls, catalogs, health, keys, lint, rounds, search, sessions, usage
     from toolsearch.server.routers import tools as tools_router
     from toolsearch.server.service import Service
@@ -77,11 +77,11 @@ def create_app(
     service = Service.open(given, current, embedder, tools, reranker=reranker)
 
     providers = providers_of(settings)
-    upstream = Upstream(settings)
+    upstream = _upstream(settings) if providers else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with service.running(), aclosing(upstream):
+        async with service.running(), nullcontext() if upstream is None else aclosing(upstream):
             yield
 
     app = FastAPI(
@@ -106,7 +106,9 @@ def create_app(
         app.include_router(calls.router)
     # The last one added is the first to be passed.
     app.add_middleware(Idempotency, records=service.records)
-    if providers:
+    if upstream is not None:
+        from toolsearch.server.proxy.proxies import Proxies
+
         app.add_middleware(Proxies, service=service, providers=providers, upstream=upstream)
     app.add_middleware(
         Edge, settings=current, keys=service.keys, metrics=service.metrics, providers=providers
@@ -142,6 +144,12 @@ def _reranker(spec: str) -> Reranker:
     # What cannot be loaded ends the start, rather than each search going without.
     reranker.scores("search tools", ["search tools"])
     return reranker
+
+
+def _upstream(settings: ServerSettings) -> Upstream:
+    from toolsearch.server.proxy.upstream import Upstream
+
+    return Upstream(settings)
 
 
 def _embedder(spec: str) -> Embedder:

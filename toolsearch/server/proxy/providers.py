@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-import httpx
 from starlette.responses import Response
 
-from toolsearch.adapters.routes import Route, route_of
 from toolsearch.exceptions import AccessDeniedError, RequestRefusedError
 from toolsearch.server.problems import log_failure, problem_of
 from toolsearch.server.proxy.said import json_text
@@ -17,9 +15,10 @@ from toolsearch.server.proxy.settings import ProxySettings
 from toolsearch.tools import JsonObject
 
 if TYPE_CHECKING:
+    import httpx
     from starlette.types import Scope
 
-ProviderName: TypeAlias = Literal["openai", "anthropic"]
+    from toolsearch.adapters.routes import Route
 
 KEY_HEADER = b"x-toolsearch-key"
 """Has the key of the service: ``Authorization`` and ``x-api-key`` belong to the provider."""
@@ -58,6 +57,9 @@ class Provider:
 
     def route(self, method: str, path: str) -> Route | None:
         """The endpoint where tools are searched; None for any other."""
+        # A service without providers starts without the APIs.
+        from toolsearch.adapters.routes import route_of
+
         return None if "?" in path else route_of(method, self.plain(path).removeprefix(self.prefix))
 
     def plain(self, path: str) -> str:
