@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -63,7 +63,7 @@ class _Limits:
 
     settings: ServerSettings
     rates: Rates
-    hosts: Collection[str]
+    hosts: frozenset[str]
     checks_host: bool
 
     @classmethod
@@ -182,7 +182,7 @@ class Edge:
     async def _caller(self, scope: Scope, provider: Provider | None) -> Caller:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
-        if self._limits.checks_host and not {host, host.rpartition(":")[0]} & set(self._limits.hosts):
+        if self._limits.checks_host and not {host, host.rpartition(":")[0]} & self._limits.hosts:
             raise ForeignRequestError("The service does not answer for this host.")
         origin = headers.get("origin")
         is_own = self._limits.settings.ui and _is_own(origin, host)
