@@ -15,6 +15,7 @@ from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.permission import ToolFilter
+from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.server.keys import Caller
 from toolsearch.server.live import LiveCatalog
 from toolsearch.server.proxy.body import KnownTools
@@ -47,7 +48,7 @@ class Tenant:
 
     def own(self, pins: Pins) -> Searching:
         """Searches the tools that a request brings."""
-        return self._way(pins, None, lambda: self._lists(pins, whole_below=True))
+        return self._way(pins, None, partial(self._lists, pins))
 
     def catalog(self, live: LiveCatalog, rule: ToolFilter, pins: Pins) -> Searching:
         """Searches what `rule` permits of the catalog as it is now.
@@ -56,21 +57,7 @@ class Tenant:
             NotReadyError: it is not loaded.
         """
         searcher = live.searcher
-
-        def lists() -> ToolLists:
-            catalog = searcher.index.catalog
-            settings = self._discovery(pins, whole_below=False)
-            return ToolLists(
-                settings,
-                embedder=lambda: self._vectors,
-                catalog=catalog,
-                searcher=searcher,
-                max_lists=self._settings.proxy_tool_lists,
-                filters=() if rule == ToolFilter() else (rule,),
-                pins_where_there=True,
-            )
-
-        return self._way((pins, rule), searcher.index, lists)
+        return self._way((pins, rule), searcher.index, partial(self._lists, pins, searcher, rule))
 
     def _way(self, key: object, index: ToolIndex | None, make: Callable[[], ToolLists]) -> Searching:
         with self._lock:
@@ -83,23 +70,24 @@ class Tenant:
             self._kept.move_to_end(key)
             return known[1]
 
-    def _lists(self, pins: Pins, *, whole_below: bool) -> ToolLists:
-        return ToolLists(
-            self._discovery(pins, whole_below=whole_below),
-            embedder=lambda: self._vectors,
-            catalog=None,
-            searcher=None,
-            max_lists=self._settings.proxy_tool_lists,
-            pins_where_there=True,
-        )
-
-    def _discovery(self, pins: Pins, *, whole_below: bool) -> DiscoverySettings:
+    def _lists(
+        self, pins: Pins, searcher: ToolSearcher | None = None, rule: ToolFilter | None = None
+    ) -> ToolLists:
+        """Over what `rule` permits of the catalog of `searcher`, or over the tools of requests alone."""
         settings = self._settings
-        return DiscoverySettings(
-            pinned=pins,
-            limit=self._limit,
-            max_tools=settings.proxy_max_tools,
-            whole_below_tokens=settings.proxy_whole_below_tokens if whole_below else 0,
+        return ToolLists(
+            DiscoverySettings(
+                pinned=pins,
+                limit=self._limit,
+                max_tools=settings.proxy_max_tools,
+                whole_below_tokens=settings.proxy_whole_below_tokens if searcher is None else 0,
+            ),
+            embedder=lambda: self._vectors,
+            catalog=None if searcher is None else searcher.index.catalog,
+            searcher=searcher,
+            max_lists=settings.proxy_tool_lists,
+            filters=() if rule is None or rule == ToolFilter() else (rule,),
+            pins_where_there=True,
         )
 
 
