@@ -5,12 +5,11 @@ Source: WHATWG HTML Living Standard, section 9.2.6, "Interpreting an event strea
 
 from __future__ import annotations
 
-import json
 import re
 
 from toolsearch.adapters.wire import WireForm
 from toolsearch.exceptions import UpstreamError
-from toolsearch.server.proxy.said import Said, json_text
+from toolsearch.server.proxy.said import Said, json_object, json_text
 from toolsearch.tools import JsonObject
 
 MAX_EVENT_BYTES = 1 << 25
@@ -86,11 +85,8 @@ def _read(raw: bytes) -> Said | bytes:
     event, data = _data_of(raw)
     if not data.startswith(b"{"):
         return raw
-    try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
-        return raw
-    return Said(record, raw=raw, event=event) if isinstance(record, dict) else raw
+    record = json_object(data)
+    return raw if record is None else Said(record, raw=raw, event=event)
 
 
 def _data_of(raw: bytes) -> tuple[str, bytes]:

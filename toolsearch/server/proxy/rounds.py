@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.exceptions import LimitExceededError, UpstreamError
 from toolsearch.messages import ToolResult
 from toolsearch.server.proxy.events import EventReader, error_event, is_done
-from toolsearch.server.proxy.said import Said, json_text
+from toolsearch.server.proxy.said import Said, json_object, json_text
 from toolsearch.server.proxy.sending import Sending, broken
 from toolsearch.server.work import Work
 from toolsearch.tools import JsonObject
@@ -27,13 +26,12 @@ Ask: TypeAlias = Callable[[bytes, int], Awaitable[httpx.Response]]
 Run: TypeAlias = Callable[[Sequence[PlannedCall]], Awaitable[Sequence[ToolResult]]]
 """Runs calls of tools of the service; a result for each, in order."""
 
+Ran: TypeAlias = Mapping[int, ToolResult]
 
 # What reading raises where JSON is not as the API says.
 _ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError)
 _UNREAD = "The provider sent an answer that is not as its API says, and it may hold a search."
 _OTHER_FORM = "The provider sent a stream where none was asked for, or none where one was."
-
-Ran: TypeAlias = Mapping[int, ToolResult]
 
 
 @dataclass(frozen=True)
@@ -73,11 +71,8 @@ class Rounds:
 
     async def _whole(self, response: httpx.Response) -> bytes | None:
         """The body of the next round; None where the answer was sent."""
-        try:
-            raw = await response.aread()
-        except httpx.HTTPError as exc:
-            raise broken(exc) from exc
-        record = _json(raw)
+        raw = await _body(response)
+        record = json_object(raw)
         if record is None:
             await self.sending.whole(response, raw)
             return None
@@ -140,10 +135,7 @@ class Rounds:
 
     async def _other(self, response: httpx.Response) -> None:
         """Send an answer in another form than was asked for, unless it may hold a search."""
-        try:
-            raw = await response.aread()
-        except httpx.HTTPError as exc:
-            raise broken(exc) from exc
+        raw = await _body(response)
         if self.sending.has_begun or SEARCH_TOOL.encode() in raw:
             raise UpstreamError(_OTHER_FORM, is_final=True)
         await self.sending.whole(response, raw)
@@ -153,12 +145,16 @@ class Rounds:
         if not self.sending.has_begun:
             await self.sending.passed(response)
             return
-        try:
-            raw = await response.aread()
-        except httpx.HTTPError as exc:
-            raise broken(exc) from exc
-        error = _json(raw) or {"error": {"message": f"The provider answered {response.status_code}."}}
+        told = {"error": {"message": f"The provider answered {response.status_code}."}}
+        error = json_object(await _body(response)) or told
         await self.sending.failed(error_event(self.turn.form, error))
+
+
+async def _body(response: httpx.Response) -> bytes:
+    try:
+        return await response.aread()
+    except httpx.HTTPError as exc:
+        raise broken(exc) from exc
 
 
 async def _batches(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[Said | bytes]]:
@@ -209,11 +205,3 @@ def _limited(step: Callable[[Any, Ran | None], Any], argument: Any, ran: Ran | N
 def _is_stream(response: httpx.Response) -> bool:
     media_type: str = response.headers.get("content-type", "")
     return media_type.strip().lower().startswith("text/event-stream")
-
-
-def _json(raw: bytes) -> JsonObject | None:
-    try:
-        record = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None

@@ -84,6 +84,15 @@ def json_text(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
+def json_object(raw: bytes) -> JsonObject | None:
+    """The object that `raw` is in JSON; None for anything else."""
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
 def _shown(value: Any) -> Any:
     if isinstance(value, dict):
         return Said(value)
