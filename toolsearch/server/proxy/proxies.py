@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Awaitable, Sequence
+from contextlib import aclosing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -161,8 +162,5 @@ def _own_session(session_id: str, scope: Scope) -> str:
 
 
 async def _passed(asking: Awaitable[httpx.Response], send: Send) -> None:
-    response = await asking
-    try:
+    async with aclosing(await asking) as response:
         await Sending(send).passed(response)
-    finally:
-        await response.aclose()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -111,11 +112,8 @@ class Searched:
         sending = Sending(send, skipped=prepared.skipped)
         turn = prepared.turn
         if turn is None or asked.route.counts:
-            response = await self._ask(asked, prepared.body, 0)
-            try:
+            async with aclosing(await self._ask(asked, prepared.body, 0)) as response:
                 await sending.passed(response)
-            finally:
-                await response.aclose()
             return
         ask, run = partial(self._ask, asked, searched=True), partial(self._run, asked)
         rounds = Rounds(turn, ask, self._service.work, sending, run)
@@ -238,7 +236,7 @@ def _list_key(asked: Asked, body: Body) -> bytes:
     return asked.route.api.form.encode() + body.tools_key if body.tools_key else b""
 
 
-def _of_round(headers: Sequence[tuple[bytes, bytes]], number: int) -> Any:
+def _of_round(headers: Sequence[tuple[bytes, bytes]], number: int) -> Iterator[tuple[bytes, bytes]]:
     """The headers of a round whose answer is read here."""
     for name, value in headers:
         if name == b"accept-encoding":
