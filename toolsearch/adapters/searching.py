@@ -59,7 +59,7 @@ class Searching:
             return None
         if tool_list.was_whole.is_set() and not caller[0]:
             return None
-        turn = Turn(self, api, request, tool_list, caller, owner=owner, runs=runs or {})
+        turn = Turn(self, api, request, tool_list, caller, owner=owner, runs=runs)
         if turn.discovery.whole and not self.lists.has_catalog:
             tool_list.log()
             tool_list.was_opened.set()

@@ -14,11 +14,7 @@ from toolsearch.adapters.recall import Hidden, digest
 from toolsearch.adapters.restored import exchange_key, restored
 from toolsearch.adapters.tool_lists import ToolList
 from toolsearch.adapters.usage import summed
-from toolsearch.adapters.wire import (
-    WireForm,
-    calls_in,
-    read_call,
-)
+from toolsearch.adapters.wire import WireForm, calls_in, read_call
 from toolsearch.advisors.calls import PlannedCall, plan_calls
 from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import SEARCH_TOOL
@@ -57,9 +53,7 @@ class Turn:
         self._searches: list[ToolMessage] = []
         self._usages: list[Any] = []
         self._sent: list[tuple[Tool, ...]] = []
-        self._runs = (
-            {} if runs is None else {n: t for n, t in runs.items() if n not in tool_list.passed_names}
-        )
+        self._runs = {name: tool for name, tool in (runs or {}).items() if name not in tool_list.passed_names}
         self._caller = caller
         self._whose = whose
         at_provider = searching.recall.find(self._state_key(self._state)) if self._state else None
