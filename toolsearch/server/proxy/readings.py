@@ -20,9 +20,9 @@ def readings(value: bytes) -> Iterator[bytes]:
     if b"%" in value or b"+" in value:
         yield unquote_to_bytes(value.replace(b"+", b" "))
     for text in _BASE64.findall(value):
-        text = text.rstrip(b"=")  # noqa: PLW2901
+        bare = text.rstrip(b"=")
         try:
-            yield base64.b64decode(text + b"=" * (-len(text) % 4), altchars=b"-_" if b"-" in text else None)
+            yield base64.b64decode(bare + b"=" * (-len(bare) % 4), altchars=b"-_" if b"-" in bare else None)
         except binascii.Error:
             continue
 
