@@ -24,7 +24,7 @@ class EventReader:
     """Events out of bytes, however these are cut: those whose data is a JSON object read, others as bytes."""
 
     def __init__(self) -> None:
-        self._pending = b""
+        self._pending = bytearray()
         self._searched = 0
 
     def feed(self, chunk: bytes) -> list[Said | bytes]:
@@ -33,22 +33,23 @@ class EventReader:
         Raises:
             UpstreamError: one of more than `MAX_EVENT_BYTES`.
         """
-        pending = self._pending + chunk
+        pending = self._pending
+        pending += chunk
         events: list[Said | bytes] = []
         start, searched = 0, self._searched
         while (end := _EVENT_END.search(pending, searched)) is not None:
-            events.append(_read(pending[start : end.end()]))
+            events.append(_read(bytes(pending[start : end.end()])))
             start = searched = end.end()
-        self._pending = pending[start:]
+        del pending[:start]
         # The first bytes of an end may be the last ones of what came.
-        self._searched = max(len(self._pending) - 3, 0)
-        if len(self._pending) > MAX_EVENT_BYTES:
+        self._searched = max(len(pending) - 3, 0)
+        if len(pending) > MAX_EVENT_BYTES:
             raise UpstreamError(f"The provider sent an event of more than {MAX_EVENT_BYTES} bytes.")
         return events
 
     def rest(self) -> list[Said | bytes]:
         """A last event that no empty line follows; not every server sends one."""
-        return [_read(self._pending + b"\n\n")] if self._pending.strip() else []
+        return [_read(bytes(self._pending) + b"\n\n")] if self._pending.strip() else []
 
 
 def written_event(said: Said | bytes) -> bytes:
