@@ -67,7 +67,7 @@ class IdempotencyError(RequestRefusedError):
 class TooBusyError(RequestRefusedError):
     """More requests than the service takes at once; try again after `retry_after_s`."""
 
-    def __init__(self, retry_after_s: float) -> None:
+    def __init__(self, retry_after_s: float = 1.0) -> None:
         self.retry_after_s = retry_after_s
         super().__init__("The service is busy. Try again in a moment.")
 

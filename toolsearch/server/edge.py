@@ -51,7 +51,6 @@ _HEADERS = {
 _RAW_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in _HEADERS.items())
 _RAW_REQUEST_ID = REQUEST_ID.lower().encode()
 _LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
-_RETRY_AFTER_S = 1.0
 _UNROUTED = "(none)"
 
 _log = logging.getLogger("toolsearch.server")
@@ -170,7 +169,7 @@ class Edge:
         self._limits.rates.take(key_id)
         most = self._limits.settings.max_per_key
         if most is not None and self._running[key_id] >= most:
-            raise TooBusyError(_RETRY_AFTER_S)
+            raise TooBusyError
         self._running[key_id] += 1
         try:
             yield

@@ -16,7 +16,6 @@ from toolsearch.lint import lint_catalog as lint
 from toolsearch.server.visible import Visible
 
 _KEPT = 8
-_RETRY_AFTER_S = 1.0
 
 _Key: TypeAlias = tuple[str, bool]
 
@@ -60,7 +59,7 @@ class CatalogLinter:
         if known is not None:
             return known
         if not self._running.acquire(blocking=False):
-            raise TooBusyError(_RETRY_AFTER_S)
+            raise TooBusyError
         try:
             known = self._known(key)
             if known is None:

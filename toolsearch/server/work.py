@@ -15,8 +15,6 @@ from toolsearch.exceptions import TooBusyError, TookTooLongError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_RETRY_AFTER_S = 1.0
-
 
 class Work:
     """Runs functions of requests in threads."""
@@ -63,7 +61,7 @@ class Work:
     def _submitted(self, work: Callable[[], R]) -> Future[R]:
         with self._lock:
             if self._taken >= self._most:
-                raise TooBusyError(_RETRY_AFTER_S)
+                raise TooBusyError
             self._taken += 1
         try:
             future = self._pool.submit(contextvars.copy_context().run, work)

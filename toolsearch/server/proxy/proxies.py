@@ -29,7 +29,6 @@ from toolsearch.server.service import Service
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-_RETRY_AFTER_S = 1.0
 _PROVIDER_KEYS = (b"authorization", b"x-api-key", b"api-key")
 _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
@@ -70,7 +69,7 @@ class Proxies:
         scope["state"]["caller"].require(KeyScope.SEARCH)
         self._check_keys(scope)
         if self._running >= self._settings.proxy_max_running:
-            raise TooBusyError(_RETRY_AFTER_S)
+            raise TooBusyError
         self._running += 1
         try:
             await self._answered(provider, route, scope, receive, send)
