@@ -13,6 +13,16 @@ from typing import Any
 from tests.fake_provider.answers import Answer, Call
 from tests.fake_provider.provider import FakeProvider, Step
 
+TOOLS = (
+    ("mail__send_email", "Send an email message."),
+    ("mail__search_mail", "Find emails by text."),
+    ("calendar__create_event", "Add an event to a calendar."),
+    ("get_weather", "Current weather of a city."),
+    ("web__search", "Search the web."),
+)
+SEND = Call("c1", "mail__send_email", '{"text": "hi"}')
+WEATHER = Call("c2", "get_weather", '{"text": "Oslo"}')
+
 
 @contextlib.contextmanager
 def served(*steps: Step, then: Step | None = None) -> Iterator[tuple[FakeProvider, str]]:
@@ -49,6 +59,13 @@ def searches(*queries: str, call_id: str = "s1", text: str = "") -> Answer:
 def names_in(body: dict[str, Any]) -> list[str]:
     """The tools that a request offered."""
     return [(tool.get("function") or tool.get("custom") or tool)["name"] for tool in body["tools"]]
+
+
+def conversation(provider: FakeProvider, position: int) -> list[Any]:
+    """What a request told of the conversation, without the system's words."""
+    body = provider.bodies[position]
+    messages: list[Any] = body.get("messages") or body["input"]
+    return [message for message in messages if message.get("role") != "system"]
 
 
 def definitions(form: str, names: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

@@ -8,30 +8,24 @@ from typing import Any
 import pytest
 
 from tests.adapters.callers import FORMS, MODES, Caller, client, wrapped
-from tests.adapters.serving import definitions, names_in, search_call, searches, served
+from tests.adapters.serving import (
+    SEND,
+    TOOLS,
+    WEATHER,
+    conversation,
+    definitions,
+    names_in,
+    search_call,
+    searches,
+    served,
+)
 from tests.fake_provider.answers import Answer, Call
 from tests.fake_provider.provider import FakeProvider
-
-TOOLS = (
-    ("mail__send_email", "Send an email message."),
-    ("mail__search_mail", "Find emails by text."),
-    ("calendar__create_event", "Add an event to a calendar."),
-    ("get_weather", "Current weather of a city."),
-    ("web__search", "Search the web."),
-)
-SEND = Call("c1", "mail__send_email", '{"text": "hi"}')
-WEATHER = Call("c2", "get_weather", '{"text": "Oslo"}')
 
 
 def caller(form: str, url: str, mode: str = "plain", **options: Any) -> Caller:
     plain = client(form, url, is_async="async" in mode)
     return Caller(form, wrapped(plain, **options), definitions(form, TOOLS), mode)
-
-
-def conversation(provider: FakeProvider, position: int) -> list[Any]:
-    body = provider.bodies[position]
-    messages: list[Any] = body.get("messages") or body["input"]
-    return [message for message in messages if message.get("role") != "system"]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from tests.adapters.callers import MODES, Caller, client, wrapped
-from tests.adapters.serving import definitions, names_in, search_call, searches, served
-from tests.adapters.test_wrap import SEND, TOOLS, conversation
+from tests.adapters.serving import (
+    SEND,
+    TOOLS,
+    conversation,
+    definitions,
+    names_in,
+    search_call,
+    searches,
+    served,
+)
 from tests.fake_provider.answers import Answer, Call
 from toolsearch import Catalog, Tool, ToolSearcher, ToolSearchSession, build_index
 from toolsearch.testing import HashingEmbedder

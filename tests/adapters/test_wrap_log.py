@@ -7,8 +7,7 @@ import logging
 import pytest
 
 from tests.adapters.callers import FORMS, MODES, Caller, client, wrapped
-from tests.adapters.serving import definitions, searches, served
-from tests.adapters.test_wrap import SEND, TOOLS
+from tests.adapters.serving import SEND, TOOLS, definitions, searches, served
 from tests.fake_provider.answers import Answer
 
 

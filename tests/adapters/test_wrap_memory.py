@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.callers import FORMS, Caller, client, wrapped
-from tests.adapters.serving import definitions, names_in, searches, served
-from tests.adapters.test_wrap import SEND, TOOLS
+from tests.adapters.serving import SEND, TOOLS, definitions, names_in, searches, served
 from tests.fake_provider.answers import Answer
 from tests.fake_provider.provider import FakeProvider, Step
 from toolsearch import Catalog, Tool, ToolSearcher, build_index

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.callers import MODES, Caller, client, wrapped
-from tests.adapters.serving import definitions, served
-from tests.adapters.test_wrap import SEND, TOOLS, WEATHER, conversation
+from tests.adapters.serving import SEND, TOOLS, WEATHER, conversation, definitions, served
 from tests.fake_provider.answers import Answer, Call
 from toolsearch.session.memory import MemorySessionStore
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.callers import FORMS, client, wrapped
-from tests.adapters.serving import definitions, searches, served
-from tests.adapters.test_wrap import TOOLS
+from tests.adapters.serving import TOOLS, definitions, searches, served
 from tests.adapters.ways import RESOURCES, answer, resource_of
 from tests.fake_provider.answers import Answer, Failure
 from tests.fake_provider.provider import FakeProvider, Step

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.callers import client, wrapped
-from tests.adapters.serving import definitions, names_in, served
-from tests.adapters.test_wrap import TOOLS
+from tests.adapters.serving import TOOLS, definitions, names_in, served
 from tests.adapters.ways import now
 from tests.fake_provider.answers import Answer
 from tests.fake_provider.provider import FakeProvider

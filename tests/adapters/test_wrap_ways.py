@@ -15,8 +15,17 @@ import pydantic
 import pytest
 
 from tests.adapters.callers import FORMS, Caller, client, wrapped
-from tests.adapters.serving import definitions, names_in, search_call, searches, served
-from tests.adapters.test_wrap import SEND, TOOLS, WEATHER, conversation
+from tests.adapters.serving import (
+    SEND,
+    TOOLS,
+    WEATHER,
+    conversation,
+    definitions,
+    names_in,
+    search_call,
+    searches,
+    served,
+)
 from tests.adapters.ways import EVERY_WAY, RESOURCES, answer, now, resource_of
 from tests.fake_provider.answers import Answer
 from tests.fake_provider.provider import FakeProvider, Step

@@ -13,12 +13,11 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.adapters.callers import FORMS, MODES, Caller
-from tests.adapters.serving import definitions, searches
-from tests.fake_provider.answers import Answer, Call, Failure
+from tests.adapters.serving import SEND, definitions, searches
+from tests.fake_provider.answers import Answer, Failure
 from tests.server.proxy.support import Proxied, message, proxied
 
 TOOLS = (("mail__send_email", "Send an email message."), ("get_weather", "Current weather of a city."))
-SEND = Call("c1", "mail__send_email", '{"text": "hi"}')
 NOW = {"retry-after": "0"}
 BUSY = {
     "anthropic": '{"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}',

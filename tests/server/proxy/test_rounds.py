@@ -10,29 +10,22 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.adapters.callers import FORMS, MODES, Caller
-from tests.adapters.serving import definitions, names_in, search_call, searches
-from tests.fake_provider.answers import Answer, Call
-from tests.server.proxy.support import Proxied, proxied
-
-TOOLS = (
-    ("mail__send_email", "Send an email message."),
-    ("mail__search_mail", "Find emails by text."),
-    ("calendar__create_event", "Add an event to a calendar."),
-    ("get_weather", "Current weather of a city."),
-    ("web__search", "Search the web."),
+from tests.adapters.serving import (
+    SEND,
+    TOOLS,
+    WEATHER,
+    conversation,
+    definitions,
+    names_in,
+    search_call,
+    searches,
 )
-SEND = Call("c1", "mail__send_email", '{"text": "hi"}')
-WEATHER = Call("c2", "get_weather", '{"text": "Oslo"}')
+from tests.fake_provider.answers import Answer
+from tests.server.proxy.support import Proxied, proxied
 
 
 def caller(through: Proxied, form: str, mode: str = "plain", **options: Any) -> Caller:
     return Caller(form, through.client(form, mode, **options), definitions(form, TOOLS), mode)
-
-
-def conversation(through: Proxied, position: int) -> list[Any]:
-    body = through.provider.bodies[position]
-    messages: list[Any] = body.get("messages") or body["input"]
-    return [message for message in messages if message.get("role") != "system"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -58,7 +51,7 @@ def test_a_task_of_several_rounds_gets_only_calls_of_its_own_tools(form: str, mo
     assert names_in(through.provider.bodies[-1]) == ["tool_search", "mail__send_email", "get_weather"]
     # Each request continues the one before, as the cache of a provider needs it.
     for position in range(len(steps) - 1):
-        before, after = conversation(through, position), conversation(through, position + 1)
+        before, after = conversation(through.provider, position), conversation(through.provider, position + 1)
         assert after[: len(before)] == before
     assert not any("tool_search" in json.dumps(item, default=repr) for item in loop.history)
     # Usage of an answer is that of its rounds, of which the first and the third request had two.
@@ -80,6 +73,6 @@ def test_a_search_beside_a_call_is_run_and_kept_from_the_caller(form: str, mode:
         assert loop.ask("Mail hi to Ann, then tell me the weather.") == ["Done."]
     assert [name for name, _ in loop.ran] == ["mail__send_email", "get_weather"]
     assert names_in(through.provider.bodies[2]) == ["tool_search", "mail__send_email", "get_weather"]
-    sent = json.dumps(conversation(through, 2))
+    sent = json.dumps(conversation(through.provider, 2))
     assert sent.count('"s2"') == 2
     assert "- get_weather: Current weather of a city." in sent

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.adapters.callers import FORMS, MODES, Caller
-from tests.adapters.serving import definitions, names_in, search_call, searches
+from tests.adapters.serving import SEND, definitions, names_in, search_call, searches
 from tests.fake_provider.answers import Answer, Call
 from tests.server.proxy.support import Proxied, message, proxied
 from toolsearch.api.scopes import KeyScope
@@ -23,7 +23,6 @@ TOOLS = (
     ("get_weather", "Current weather of a city."),
     ("web__search", "Search the web."),
 )
-SEND = Call("c1", "mail__send_email", '{"text": "hi"}')
 IN_CATALOG = {"X-ToolSearch-Catalog": "default"}
 
 
