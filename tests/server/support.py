@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +90,7 @@ def service(
     wait: bool = True,
     callable_tools: tuple[Tool, ...] = (),
     reranker: Reranker | None = None,
+    http: type[asyncio.Protocol] | None = None,
     **settings: Any,
 ) -> Iterator[Served]:
     """A service over an index of `tools`, in `folder` if it is given; with `wait` it is ready."""
@@ -99,14 +101,14 @@ def service(
     chosen = ServerSettings(**{"port": 0, "timeout_s": 120, **settings})
     app = create_app(folder or index, chosen, embedder=embedder, tools=callable_tools, reranker=reranker)
     app.state.clients = []
-    with serving(app, chosen) as url, httpx.Client(base_url=url, timeout=120) as http:
+    with serving(app, chosen, http=http) as url, httpx.Client(base_url=url, timeout=120) as client:
         try:
             if wait:
-                until(lambda: http.get("/readyz").status_code == 200)
-            yield Served(app, url, http)
+                until(lambda: client.get("/readyz").status_code == 200)
+            yield Served(app, url, client)
         finally:
-            for client in app.state.clients:
-                client.close()
+            for opened in app.state.clients:
+                opened.close()
 
 
 def until(holds: Callable[[], bool], *, tries: int = 2000) -> None:

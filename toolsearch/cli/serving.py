@@ -160,6 +160,15 @@ def serve(
         float | None,
         _option("--timeout-s", variable="TIMEOUT_S", metavar="S", help="Seconds for a request; 30."),
     ] = None,
+    header_timeout_s: Annotated[
+        float | None,
+        _option(
+            "--header-timeout-s",
+            variable="HEADER_TIMEOUT_S",
+            metavar="S",
+            help="Seconds for the headers of a request to come; 10.",
+        ),
+    ] = None,
     call_timeout_s: Annotated[
         float | None,
         _option(

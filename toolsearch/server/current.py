@@ -19,6 +19,7 @@ RELOADED = frozenset(
         "rate_burst",
         "max_per_key",
         "timeout_s",
+        "header_timeout_s",
         "call_timeout_s",
     }
 )

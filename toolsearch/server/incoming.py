@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, cast
 
@@ -13,6 +14,10 @@ from toolsearch.exceptions import BodyTooLargeError, RequestRefusedError, SlowRe
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
+LEAST_BYTES_S = 1024
+"""Bytes a second that a client must keep up, once it has had its time."""
+
+_SLOW = "The body of the request did not come in time."
 _GONE = "http.disconnect"
 
 
@@ -36,7 +41,7 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int, timeout_s: fl
                 if n_bytes > limit:
                     raise BodyTooLargeError(limit)
     except TimeoutError:
-        raise SlowRequestError("The body of the request did not come in time.") from None
+        raise SlowRequestError(_SLOW) from None
     return b"".join(chunks)
 
 
@@ -47,15 +52,27 @@ class Incoming:
         self._receive = receive
         self._is_read = asyncio.Event()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body piece by piece.
+    async def chunks(self, *, timeout_s: float | None = None) -> AsyncIterator[bytes]:
+        """The body piece by piece, of any length.
+
+        With `timeout_s` no more than that is waited for it in all, beside what `LEAST_BYTES_S` allow for.
 
         Raises:
             RequestRefusedError: the client has gone.
+            SlowRequestError: it is too slow.
         """
         more = True
+        left_s = timeout_s
         while more:
-            message = await self._receive()
+            asked = time.monotonic()
+            try:
+                async with asyncio.timeout(left_s):
+                    message = await self._receive()
+            except TimeoutError:
+                raise SlowRequestError(_SLOW) from None
+            if timeout_s is not None and left_s is not None:
+                earned_s = len(message.get("body", b"")) / LEAST_BYTES_S
+                left_s = min(timeout_s, left_s + earned_s - (time.monotonic() - asked))
             if message["type"] == _GONE:
                 raise RequestRefusedError("The client has gone.")
             more = message.get("more_body", False)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from toolsearch.exceptions import ServerSettingsError
+from toolsearch.server.connections import Connections
 from toolsearch.server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
 
 
 def make_server(
-    app: FastAPI, settings: ServerSettings, *, on_start: Callable[[str], None] | None = None
+    app: FastAPI,
+    settings: ServerSettings,
+    *,
+    on_start: Callable[[str], None] | None = None,
+    http: type[asyncio.Protocol] | None = None,
 ) -> uvicorn.Server:
     """A server of `app` to be run; `on_start` is given its URL once it takes requests.
+
+    `http` is the protocol class of uvicorn that reads requests, by default the fastest one installed.
 
     When it is told to stop it takes no further requests and finishes those that run.
 
@@ -32,6 +39,7 @@ def make_server(
     """
     try:
         import uvicorn
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
     except ImportError as exc:
         app.state.service.close()
         raise ImportError("The service needs uvicorn. Install it: pip install 'toolsearch[server]'") from exc
@@ -44,8 +52,10 @@ def make_server(
             if on_start is not None and self.started:
                 on_start(_url(self, settings))
 
+    connections = Connections(lambda: app.state.service.settings, http or AutoHTTPProtocol)
     config = uvicorn.Config(
         app,
+        http=connections.protocol,
         host=settings.host,
         port=settings.port,
         ws="none",
@@ -59,10 +69,13 @@ def make_server(
 
 
 @contextmanager
-def serving(app: FastAPI, settings: ServerSettings | None = None) -> Iterator[str]:
+def serving(
+    app: FastAPI, settings: ServerSettings | None = None, *, http: type[asyncio.Protocol] | None = None
+) -> Iterator[str]:
     """The URL of `app`, which a thread serves within; by default at a free port of this machine.
 
-    It lives at once, and is ready when its index is loaded: `Client.wait_until_ready`.
+    It lives at once, and is ready when its index is loaded: `Client.wait_until_ready`. `http` is as
+    `make_server` takes it.
 
     Raises:
         ServerSettingsError: it cannot listen there.
@@ -74,7 +87,7 @@ def serving(app: FastAPI, settings: ServerSettings | None = None) -> Iterator[st
         told.append(url)
         started.set()
 
-    server = make_server(app, settings or ServerSettings(port=0), on_start=tell)
+    server = make_server(app, settings or ServerSettings(port=0), on_start=tell, http=http)
 
     def run() -> None:
         try:

@@ -65,7 +65,9 @@ class ServerSettings(ProxySettings):
             behind all of them. Where the embedder is asked over the network, take more.
         rate_per_s, rate_burst: Requests that each key may make a second, and at once; None for any number.
         max_per_key: Requests of a key that run at once; None for any number.
-        timeout_s: Seconds that a request may take, and its body to come.
+        timeout_s: Seconds that a request may take, and its body to come, and within which a client must take
+            some of its answer.
+        header_timeout_s: Seconds in which the headers of a request must have come.
         shutdown_s: Seconds that running requests have to finish when the service stops.
         session_ttl_s: Seconds without use after which a session is forgotten.
         max_sessions: The most sessions that are kept in memory.
@@ -99,6 +101,7 @@ class ServerSettings(ProxySettings):
     max_per_key: int | None = Field(default=None, ge=1)
     rate_burst: int = Field(default=50, ge=1)
     timeout_s: float = Field(default=30.0, gt=0)
+    header_timeout_s: float = Field(default=10.0, gt=0)
     shutdown_s: int = Field(default=30, ge=0)
     session_ttl_s: float = Field(default=7 * 24 * 3600.0, gt=0)
     max_sessions: int = Field(default=10_000, ge=1)

@@ -6,9 +6,10 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
-from toolsearch.server import serving
+from toolsearch.server import ServerSettings, serving
 
 BREAK, WAIT = "break", "wait"
 
@@ -40,6 +41,9 @@ class Scripted:
     got: list[Got] = field(default_factory=list)
     waits: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
+    state: SimpleNamespace = field(
+        default_factory=lambda: SimpleNamespace(service=SimpleNamespace(settings=ServerSettings()))
+    )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":

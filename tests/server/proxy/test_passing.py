@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,21 @@ def test_a_body_that_comes_in_pieces_is_passed_on_in_pieces() -> None:
         (got,) = provider.got
     assert got.body == b"".join(pieces)
     assert got.headers["transfer-encoding"] == "chunked"
+
+
+def test_a_body_that_drips_holds_no_connection_to_a_provider() -> None:
+    pause = threading.Event()
+
+    def drip() -> Iterator[bytes]:
+        for _ in range(40):
+            pause.wait(0.05)
+            yield b"x"
+
+    with scripted(reply(FILE), reply(FILE)) as (_, url), before(url, timeout_s=0.3) as served:
+        answer = served.http.post("/openai/v1/files", content=drip(), timeout=60)
+        assert answer.status_code == 408
+        steady = served.http.post("/openai/v1/files", content=(b"x" * 1024 for _ in range(9)))
+        assert steady.status_code == 200
 
 
 @pytest.mark.parametrize("form", FORMS)

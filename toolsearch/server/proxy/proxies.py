@@ -87,7 +87,7 @@ class Proxies:
         incoming = Incoming(receive)
         if route is None:
             has_body = any(name in _BODY_HEADERS for name, _ in scope["headers"])
-            content = incoming.chunks() if has_body else None
+            content = incoming.chunks(timeout_s=self._service.settings.timeout_s) if has_body else None
             if content is None:
                 incoming.read()
             asking = self._upstream.ask(provider, scope["method"], target, headers, content)
