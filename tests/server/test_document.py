@@ -52,13 +52,17 @@ BODIES = (
     "/v1/search/batch",
     "/v1/sessions",
     "/v1/sessions/s/search",
+    "/v1/sessions/s/handle",
     "/v1/sessions/s/load",
     "/v1/sessions/s/forget",
     "/v1/render",
     "/v1/feedback",
     "/v1/tools/bulk",
 )
-FIELDS = ("queries", "k", "names", "tool", "outcome", "arguments", "id", "searches", "name", "scopes", "form")
+FIELDS = (
+    *("queries", "k", "names", "tool", "outcome", "arguments", "id", "searches", "name", "scopes", "form"),
+    *("calls", "own", "delivery", "call_id"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +81,21 @@ def test_no_body_is_too_much_for_the_service(fuzzed: Served, path: str, body: An
     response = fuzzed.http.post(path, content=content, headers={"Content-Type": "application/json"})
     assert response.status_code < 500, (path, body, response.text)
     response.json()
+
+
+@given(
+    call=JSON | st.dictionaries(st.sampled_from(("id", "call_id", "type", "function", "name", "input")), JSON)
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_call_of_a_model_is_too_much_for_the_service(fuzzed: Served, call: Any) -> None:
+    body = {"form": "anthropic", "calls": [call], "delivery": "native"}
+    for raw in (
+        json.dumps(body),
+        json.dumps({**body, "calls": [{"name": "\ud800", "input": {"\ud800": 1}}]}),
+    ):
+        headers = {"Content-Type": "application/json"}
+        response = fuzzed.http.post("/v1/sessions/s/handle", content=raw.encode(), headers=headers)
+        assert response.status_code < 500, (call, response.text)
 
 
 @given(part=st.text(min_size=1, max_size=30), query=st.text(max_size=30))

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, Unpack
 
+from toolsearch.adapters.planned import answered_here, meant_calls, planned_calls
 from toolsearch.adapters.wire import (
     WireForm,
     is_custom,
@@ -15,17 +16,16 @@ from toolsearch.adapters.wire import (
     written_result,
     written_tools,
 )
-from toolsearch.advisors.calls import plan_calls
-from toolsearch.chat.base import ChatRequest, ChatResponse
+from toolsearch.chat.base import ChatRequest
 from toolsearch.checks import check_choice
 from toolsearch.delivery.append import APPEND
-from toolsearch.delivery.base import CALL_TOOL, SEARCH_TOOL, Delivery, Offer
-from toolsearch.delivery.bridge import BRIDGE, answer_itself
+from toolsearch.delivery.base import Delivery, Offer
+from toolsearch.delivery.bridge import BRIDGE
 from toolsearch.discovery.discoverer import Discoverer
 from toolsearch.discovery.settings import DiscoveryOptions, DiscoverySettings
 from toolsearch.functions.arguments import parse_arguments
 from toolsearch.given import Tools, as_tools
-from toolsearch.messages import AssistantMessage, ToolCall, ToolMessage, ToolResult
+from toolsearch.messages import ToolCall, ToolMessage, ToolResult
 from toolsearch.retrieval.base import Retriever
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.session.base import Session, SessionStore
@@ -124,7 +124,8 @@ class ToolSearchSession:
         Its answer is held to them until the tools of another request are asked for.
         """
         self._was_asked, self._sent = True, self._discovery.offer()
-        return written_tools(self._request_tools(self._sent), self._form)
+        request = self._discovery.delivery.request(ChatRequest(()), self._sent)
+        return written_tools(request.tools, self._form)
 
     def observe(self, messages: Iterable[Any]) -> None:
         """Takes note of the conversation as it will be sent: the whole of it, or what is left of it.
@@ -155,14 +156,9 @@ class ToolSearchSession:
         with self._lock:
             asked = read_call(call)
             meant, offered = self._meant(asked)
-            planned = plan_calls(AssistantMessage(content=(meant,)), offered).calls[0]
-            if planned.refusal is not None:
-                result = planned.refusal
-            elif meant.name == SEARCH_TOOL:
-                result = self._discovery.search(planned.arguments)
-            elif meant.name == CALL_TOOL:
-                result = answer_itself(planned.arguments, self._offer())
-            else:
+            (planned,) = planned_calls([meant], offered)
+            result = answered_here(planned, self._discovery, self._offer())
+            if result is None:
                 return None
             made = _message(asked.id, meant.name, result)
             self._made[asked.id, made.text] = made
@@ -192,15 +188,10 @@ class ToolSearchSession:
             self._sent = self._discovery.offer()
         return self._sent
 
-    def _request_tools(self, offer: Offer) -> tuple[Tool, ...]:
-        return self._discovery.delivery.request(ChatRequest(()), offer).tools
-
     def _meant(self, call: ToolCall) -> tuple[ToolCall, tuple[Tool, ...]]:
         """The call under the name of the tool that is meant, and all tools that may run."""
-        offer = self._offer()
-        response = ChatResponse(AssistantMessage(content=(call,)), offered=self._request_tools(offer))
-        response = self._discovery.delivery.response(response, offer)
-        return response.message.tool_calls[0], response.offered
+        (meant,), offered = meant_calls([call], self._discovery.delivery, self._offer())
+        return meant, offered
 
 
 def _message(call_id: str, name: str, result: ToolResult) -> ToolMessage:

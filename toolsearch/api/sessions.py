@@ -6,10 +6,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from toolsearch.api.base import Answered, Asked, Form, Name, SessionId
+from toolsearch.api.base import Answered, Asked, Form, Name, SessionId, Text
 from toolsearch.api.search import MAX_NAMES
 
-Way: TypeAlias = Literal["append", "bridge"]
+Way: TypeAlias = Literal["append", "bridge", "native"]
+"""How discovered tools reach the model."""
+
+ProviderForm: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic"]
+"""Forms of requests to a model, which have a place for results of calls."""
+
+CallId: TypeAlias = Annotated[Text, Field(max_length=256)]
 _Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_NAMES)]
 
 
@@ -48,7 +54,8 @@ class SessionTools(Answered):
     """What to send to the model in the next round.
 
     Attributes:
-        tools: In the form that was asked for; each list begins with the one of the round before.
+        tools: In the form that was asked for; each list begins with the one of the round before. With
+            ``native`` those of Anthropic that are hidden are among them, with ``defer_loading``.
         instructions: What the system message should say; empty where no tool is hidden.
         discovered: Of these tools, those that the session has discovered.
     """
@@ -64,11 +71,23 @@ class SearchCall(Asked):
     """A call of ``tool_search`` as the model made it; the arguments are checked as those of the model."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"arguments": {"queries": ["refund an order"]}}]}
+        json_schema_extra={
+            "examples": [
+                {"arguments": {"queries": ["refund an order"]}},
+                {
+                    "arguments": {"queries": ["refund an order"]},
+                    "delivery": "native",
+                    "form": "anthropic",
+                    "call_id": "toolu_01A09q90qw90lq917835lq9",
+                },
+            ]
+        }
     )
 
     arguments: dict[str, Any]
     delivery: Way = "append"
+    form: ProviderForm | None = Field(default=None, description="Have the result in this form, too.")
+    call_id: CallId = Field(default="", description="The id of the call, for a result in a form.")
 
 
 class SearchCallResult(Answered):
@@ -78,11 +97,95 @@ class SearchCallResult(Answered):
         text: What to send to the model.
         is_error: Whether the call could not be carried out; `text` then tells the model why.
         discovered: Tools that are new to the session.
+        result: The same in the form that was asked for, under the id of the call: a message, an item of the
+            input, or for Anthropic a block of a user message. With ``native`` it refers to the tools, or
+            brings them, instead of telling the text.
+        notes: Items for the place after all results of the answer: what `result` has no room for.
     """
 
     text: str
     is_error: bool = False
     discovered: tuple[str, ...] = ()
+    result: dict[str, Any] | None = None
+    notes: tuple[dict[str, Any], ...] = ()
+
+
+class AnswerCalls(Asked):
+    """The calls of one answer of the model, each as it came.
+
+    Attributes:
+        own: Tools of the program beside the catalog; their calls are the program's to run.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "form": "anthropic",
+                    "calls": [
+                        {
+                            "type": "tool_use",
+                            "id": "toolu_01A09q90qw90lq917835lq9",
+                            "name": "tool_search",
+                            "input": {"queries": ["refund an order"]},
+                        }
+                    ],
+                    "delivery": "native",
+                },
+                {
+                    "form": "openai_chat",
+                    "calls": [
+                        {
+                            "id": "call_1",
+                            "type": "function",
+                            "function": {
+                                "name": "call_tool",
+                                "arguments": '{"name": "mail__send_email", "arguments": {"to": "Ann"}}',
+                            },
+                        }
+                    ],
+                    "delivery": "bridge",
+                },
+            ]
+        }
+    )
+
+    form: ProviderForm
+    calls: Annotated[tuple[dict[str, Any], ...], Field(min_length=1, max_length=128)]
+    delivery: Way = "append"
+    own: Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)] = ()
+
+
+class HandledCall(Answered):
+    """What becomes of a call: the service has answered it, or it is for the program to run.
+
+    Attributes:
+        call_id: Of the call.
+        name: The tool that is meant: with ``bridge`` the one inside.
+        arguments: To run it with; nothing for a call that is answered, or that takes a text.
+        result: The answer in the form of the calls: a message, an item of the input, or for Anthropic a block
+            of a user message. Nothing for a call that is to be run.
+        is_error: Whether the answer tells the model what was wrong with its call.
+        discovered: Tools that the call made known to the session.
+    """
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+    is_error: bool = False
+    discovered: tuple[str, ...] = ()
+
+
+class HandledCalls(Answered):
+    """What becomes of the calls of an answer, in their order.
+
+    Attributes:
+        notes: Items for the place after all results: what these have no room for.
+    """
+
+    calls: tuple[HandledCall, ...]
+    notes: tuple[dict[str, Any], ...] = ()
 
 
 class RenderBody(Asked):

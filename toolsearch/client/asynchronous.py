@@ -17,7 +17,15 @@ from toolsearch.api.lint import LintPage, LintSeverity
 from toolsearch.api.pins import PinList
 from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.api.search import BatchAnswer, SearchAnswer, SearchQuery
-from toolsearch.api.sessions import Receipt, SearchCallResult, SessionEntry, SessionTools, Way
+from toolsearch.api.sessions import (
+    HandledCalls,
+    ProviderForm,
+    Receipt,
+    SearchCallResult,
+    SessionEntry,
+    SessionTools,
+    Way,
+)
 from toolsearch.api.tools import (
     CatalogEntry,
     Definitions,
@@ -271,10 +279,34 @@ class AsyncClient:
         return await self.send(calls.session_tools(session_id, form, delivery))
 
     async def session_search(
-        self, session_id: str, arguments: JsonObject, *, delivery: Way = "append"
+        self,
+        session_id: str,
+        arguments: JsonObject,
+        *,
+        delivery: Way = "append",
+        form: ProviderForm | None = None,
+        call_id: str = "",
     ) -> SearchCallResult:
-        """The result of a call of ``tool_search`` with the arguments of the model."""
-        return await self.send(calls.session_search(session_id, arguments, delivery))
+        """The result of a call of ``tool_search`` with the arguments of the model, and in `form` if given.
+
+        ``native`` needs a form, and a form the id of the call.
+        """
+        return await self.send(calls.session_search(session_id, arguments, delivery, form, call_id))
+
+    async def handle_calls(
+        self,
+        session_id: str,
+        answer_calls: Iterable[JsonObject],
+        form: ProviderForm,
+        *,
+        delivery: Way = "append",
+        own: Iterable[str] = (),
+    ) -> HandledCalls:
+        """What becomes of the calls of an answer, each given as it came; run those without a result.
+
+        Calls of `own`, tools beside the catalog, are yours to run, too.
+        """
+        return await self.send(calls.handle_calls(session_id, answer_calls, form, delivery, own))
 
     async def load_tools(self, session_id: str, names: Iterable[str]) -> SessionEntry:
         """Add tools to what a session has discovered: all of them, or none."""

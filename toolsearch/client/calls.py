@@ -19,8 +19,11 @@ from toolsearch.api.pins import PinList
 from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.api.search import BatchAnswer, BatchQuery, SearchAnswer, SearchQuery
 from toolsearch.api.sessions import (
+    AnswerCalls,
     ForgetBody,
+    HandledCalls,
     NewSession,
+    ProviderForm,
     Receipt,
     RenderBody,
     SearchCall,
@@ -185,9 +188,19 @@ def session_tools(session_id: str, form: Form, delivery: Way) -> ApiCall[Session
     return ApiCall("GET", f"{_session(session_id)}/tools", SessionTools, query=query)
 
 
-def session_search(session_id: str, arguments: JsonObject, delivery: Way) -> ApiCall[SearchCallResult]:
-    body = SearchCall(arguments=arguments, delivery=delivery)
+def session_search(
+    session_id: str, arguments: JsonObject, delivery: Way, form: ProviderForm | None, call_id: str
+) -> ApiCall[SearchCallResult]:
+    told = {} if form is None else {"form": form, "call_id": call_id}
+    body = SearchCall.model_validate({"arguments": arguments, "delivery": delivery, **told})
     return _post(f"{_session(session_id)}/search", SearchCallResult, body)
+
+
+def handle_calls(
+    session_id: str, answer_calls: Iterable[JsonObject], form: ProviderForm, delivery: Way, own: Iterable[str]
+) -> ApiCall[HandledCalls]:
+    body = AnswerCalls(form=form, calls=tuple(answer_calls), delivery=delivery, own=tuple(own))
+    return _post(f"{_session(session_id)}/handle", HandledCalls, body)
 
 
 def load_tools(session_id: str, names: Iterable[str]) -> ApiCall[SessionEntry]:

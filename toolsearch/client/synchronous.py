@@ -16,7 +16,15 @@ from toolsearch.api.lint import LintPage, LintSeverity
 from toolsearch.api.pins import PinList
 from toolsearch.api.rounds import SessionPage, SessionRounds
 from toolsearch.api.search import BatchAnswer, SearchAnswer, SearchQuery
-from toolsearch.api.sessions import Receipt, SearchCallResult, SessionEntry, SessionTools, Way
+from toolsearch.api.sessions import (
+    HandledCalls,
+    ProviderForm,
+    Receipt,
+    SearchCallResult,
+    SessionEntry,
+    SessionTools,
+    Way,
+)
 from toolsearch.api.tools import (
     CatalogEntry,
     Definitions,
@@ -269,10 +277,34 @@ class Client:
         return self.send(calls.session_tools(session_id, form, delivery))
 
     def session_search(
-        self, session_id: str, arguments: JsonObject, *, delivery: Way = "append"
+        self,
+        session_id: str,
+        arguments: JsonObject,
+        *,
+        delivery: Way = "append",
+        form: ProviderForm | None = None,
+        call_id: str = "",
     ) -> SearchCallResult:
-        """The result of a call of ``tool_search`` with the arguments of the model."""
-        return self.send(calls.session_search(session_id, arguments, delivery))
+        """The result of a call of ``tool_search`` with the arguments of the model, and in `form` if given.
+
+        ``native`` needs a form, and a form the id of the call.
+        """
+        return self.send(calls.session_search(session_id, arguments, delivery, form, call_id))
+
+    def handle_calls(
+        self,
+        session_id: str,
+        answer_calls: Iterable[JsonObject],
+        form: ProviderForm,
+        *,
+        delivery: Way = "append",
+        own: Iterable[str] = (),
+    ) -> HandledCalls:
+        """What becomes of the calls of an answer, each given as it came; run those without a result.
+
+        Calls of `own`, tools beside the catalog, are yours to run, too.
+        """
+        return self.send(calls.handle_calls(session_id, answer_calls, form, delivery, own))
 
     def load_tools(self, session_id: str, names: Iterable[str]) -> SessionEntry:
         """Add tools to what a session has discovered: all of them, or none."""

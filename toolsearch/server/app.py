@@ -66,7 +66,18 @@ def create_app(
     from toolsearch.server.edge import REQUEST_ID, Edge
     from toolsearch.server.idempotency import REPLAYED, Idempotency
     from toolsearch.server.proxy.providers import providers_of
-    from toolsearch.server.routers import calls, catalogs, health, keys, lint, rounds, search, sessions, usage
+    from toolsearch.server.routers import (
+        calls,
+        catalogs,
+        handling,
+        health,
+        keys,
+        lint,
+        rounds,
+        search,
+        sessions,
+        usage,
+    )
     from toolsearch.server.routers import tools as tools_router
     from toolsearch.server.service import Service
 
@@ -96,7 +107,7 @@ def create_app(
     app.state.service = service
     for kind in (HTTPException, RequestValidationError, ToolSearchError):
         app.add_exception_handler(kind, _told)
-    for router in (health, search, tools_router, catalogs, lint, sessions, rounds, usage, keys):
+    for router in (health, search, tools_router, catalogs, lint, sessions, handling, rounds, usage, keys):
         app.include_router(router.router)
     if settings.ui:
         from toolsearch.server.routers import page

@@ -23,10 +23,6 @@ from toolsearch.api.sessions import (
     Way,
 )
 from toolsearch.api.tools import Definitions
-from toolsearch.chat.base import ChatRequest
-from toolsearch.delivery.append import APPEND
-from toolsearch.delivery.base import Delivery
-from toolsearch.delivery.bridge import BRIDGE
 from toolsearch.exceptions import RequestRefusedError
 from toolsearch.formats import write_tools
 from toolsearch.messages import TextPart, ToolResult
@@ -35,6 +31,7 @@ from toolsearch.retrieval.base import SearchResult
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Searching
 from toolsearch.server.rounds import SessionEvent
+from toolsearch.server.sent import DELIVERIES, SentTools, Told, check_delivery, sent_result, sent_tools
 from toolsearch.telemetry.receipt import search_receipt
 from toolsearch.tokens import catalog_tokens, count_tokens, wire_json
 from toolsearch.tools import Tool
@@ -42,7 +39,6 @@ from toolsearch.tools import Tool
 router = APIRouter(prefix="/v1", tags=["sessions"])
 
 SessionPath = Annotated[str, Path(pattern=SESSION_ID, examples=["ticket-4711"])]
-_DELIVERIES: dict[str, Delivery] = {"append": APPEND, "bridge": BRIDGE}
 
 
 @router.post(
@@ -78,7 +74,9 @@ async def delete_session(session_id: SessionPath, asking: Searching) -> Response
     """Forget all of it."""
 
     def forgotten() -> None:
-        asking.session(session_id).store.forget(session_id, asking.caller.tenant)
+        session = asking.session(session_id)
+        session.store.forget(session_id, asking.caller.tenant)
+        Told.of(session).forget()
         asking.service.rounds.drop(asking.caller.tenant, session_id)
         if asking.service.learning is not None:
             asking.service.learning.forget_session(asking.caller.tenant, session_id)
@@ -98,18 +96,20 @@ async def session_tools(
 ) -> Response:
     """``tool_search``, the pinned tools, then the discovered ones in first-seen order.
 
-    With ``bridge`` the list is ``tool_search`` and ``call_tool``, whatever is discovered.
+    With ``bridge`` the list is ``tool_search`` and ``call_tool``, whatever is discovered. With ``native``, of
+    the forms ``anthropic`` and ``openai_responses``, it is what the provider's own tool search needs.
     """
+    check_delivery(delivery, form)
 
     def rendered() -> SessionTools:
-        discovery = asking.discovery(session_id, _DELIVERIES[delivery])
+        discovery = asking.discovery(session_id, DELIVERIES[delivery])
         offer = discovery.offer()
-        tools = discovery.delivery.request(ChatRequest(()), offer).tools
-        _record_tools(asking, session_id, tools, form, delivery)
+        sent = sent_tools(discovery, offer, form, Told.of(asking.session(session_id)))
+        _record_tools(asking, session_id, sent.seen, form, delivery)
         return SessionTools(
             form=form,
             delivery=delivery,
-            tools=write_tools(tools, form),
+            tools=sent.written,
             instructions=discovery.instructions,
             discovered=tuple(tool.name for tool in offer.loaded),
         )
@@ -126,16 +126,21 @@ async def session_tools(
 async def session_search(session_id: SessionPath, call: SearchCall, asking: Searching) -> Response:
     """The result of the model's search; what it finds is discovered. What is wrong with the call is told to
     the model, in the result."""
+    check_delivery(call.delivery, call.form)
+    if call.form is not None and not call.call_id:
+        raise RequestRefusedError("A result in a form needs the call_id of the call.")
 
-    def searched() -> SearchCallResult:
-        result = asking.discovery(session_id, _DELIVERIES[call.delivery]).search(call.arguments)
-        text = "".join(part.text for part in result.content if isinstance(part, TextPart))
-        _record_search(asking, session_id, result, text)
-        if asking.service.learning is not None:
-            asking.service.learning.searched(asking.caller.tenant, session_id, result)
-        return SearchCallResult(text=text, is_error=result.is_error, discovered=result.discovered)
+    def result_of_call() -> SearchCallResult:
+        result = asking.discovery(session_id, DELIVERIES[call.delivery]).search(call.arguments)
+        found = searched(asking, session_id, result, call.delivery)
+        text = text_of(result)
+        told = SearchCallResult(text=text, is_error=result.is_error, discovered=result.discovered)
+        if call.form is None:
+            return told
+        written, notes = sent_result(result, call.delivery, call.form, call.call_id, found)
+        return told.model_copy(update={"result": written, "notes": notes})
 
-    return answer(await asking.run(searched))
+    return answer(await asking.run(result_of_call))
 
 
 @router.post(
@@ -167,7 +172,9 @@ async def forget_tools(session_id: SessionPath, body: ForgetBody, asking: Search
     """Drop these tools from what the session has discovered, or all of them. Others are passed over."""
 
     def forgotten() -> SessionEntry:
-        asking.session(session_id).store.forget(session_id, asking.caller.tenant, body.names)
+        session = asking.session(session_id)
+        session.store.forget(session_id, asking.caller.tenant, body.names)
+        Told.of(session).forget(body.names)
         event = SessionEvent(kind="forget", names=body.names or ())
         asking.service.rounds.add(asking.caller.tenant, session_id, event)
         return _entry(asking, session_id)
@@ -189,7 +196,8 @@ async def session_receipt(
     """What the tools of the session cost in each round, and what the whole catalog would cost."""
 
     def receipt() -> Receipt:
-        sent = catalog_tokens(_sent(asking, session_id, delivery))
+        # What the model does not see costs nothing, and this form has no place for it.
+        sent = catalog_tokens(_sent(asking, session_id, delivery, "openai_responses").seen)
         view = asking.visible()
         return Receipt(
             session_id=session_id,
@@ -208,25 +216,27 @@ async def render(body: RenderBody, asking: Searching) -> Response:
     """The definitions of tools by name, or those that a session sends, in the form of any provider."""
     if (body.names is None) == (body.session_id is None):
         raise RequestRefusedError("Give either names or a session_id.")
+    if body.session_id is not None:
+        check_delivery(body.delivery, body.form)
 
     def written() -> Definitions:
-        tools: tuple[Tool, ...]
         if body.session_id is None:
             tools = asking.visible().tools(body.names or ())
+            written = write_tools(tools, body.form)
         else:
-            tools = _sent(asking, body.session_id, body.delivery)
+            sent = _sent(asking, body.session_id, body.delivery, body.form)
+            tools, written = sent.seen, sent.written
         tokens = sum(catalog_tokens(tools).values())
-        written = write_tools(tools, body.form)
         compact = json.dumps(written, separators=(",", ":"), ensure_ascii=False)
         return Definitions(form=body.form, tools=written, tokens=tokens, form_tokens=count_tokens(compact))
 
     return answer(await asking.run(written))
 
 
-def _sent(asking: Asking, session_id: str, delivery: Way) -> tuple[Tool, ...]:
+def _sent(asking: Asking, session_id: str, delivery: Way, form: Form) -> SentTools:
     """The tools of the next round, as they are sent."""
-    discovery = asking.discovery(session_id, _DELIVERIES[delivery])
-    return discovery.delivery.request(ChatRequest(()), discovery.offer()).tools
+    discovery = asking.discovery(session_id, DELIVERIES[delivery])
+    return sent_tools(discovery, discovery.offer(), form, Told.of(asking.session(session_id)))
 
 
 def _record_tools(asking: Asking, session_id: str, tools: tuple[Tool, ...], form: str, delivery: str) -> None:
@@ -243,19 +253,31 @@ def _record_tools(asking: Asking, session_id: str, tools: tuple[Tool, ...], form
     asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text)
 
 
-def _record_search(asking: Asking, session_id: str, result: ToolResult, text: str) -> None:
-    """What a search of a session came to; it counts as used like any other search."""
+def searched(asking: Asking, session_id: str, result: ToolResult, delivery: Way) -> tuple[Tool, ...]:
+    """The tools that a search of a session found, of which note is taken: it counts as used like any other
+    search, and with ``native`` the provider is told of them."""
     receipt, found = search_receipt(result), result.discovered
     event = SessionEvent(kind="search", queries=receipt.queries, names=found, is_error=result.is_error)
-    asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text)
+    asking.service.rounds.add(asking.caller.tenant, session_id, event, text=text_of(result))
+    if asking.service.learning is not None:
+        asking.service.learning.searched(asking.caller.tenant, session_id, result)
     if result.is_error:
-        return
+        return ()
+    if delivery == "native":
+        Told.of(asking.session(session_id)).add(result)
     view = asking.visible()
-    returned = sum(view.tokens_of(found).values())
+    tokens = view.tokens_of(found)
+    returned = sum(tokens.values())
     told = SearchResult(
         nothing_fits=receipt.nothing_fits, returned_tokens=returned, spared_tokens=view.tokens - returned
     )
     asking.service.usage.searched(asking.caller.tenant, told)
+    return view.tools(tokens)
+
+
+def text_of(result: ToolResult) -> str:
+    """What a result says to the model."""
+    return "".join(part.text for part in result.content if isinstance(part, TextPart))
 
 
 def _entry(asking: Asking, session_id: str) -> SessionEntry:
