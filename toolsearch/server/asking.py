@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
@@ -13,6 +13,7 @@ from toolsearch.delivery.append import APPEND
 from toolsearch.delivery.base import Delivery
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.exceptions import AccessDeniedError
+from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.keys import Caller
 from toolsearch.server.service import Service
 from toolsearch.server.visible import Visible
@@ -64,7 +65,28 @@ class Asking:
             raise AccessDeniedError("The catalog of this service is not to be changed.", is_known=True)
         for tool in tools:
             if not self.caller.rule.permits(tool):
-                raise AccessDeniedError(f"This key may not change the tool {tool.name!r}.", is_known=True)
+                raise _untouchable(tool.name)
+
+    def check_may_replace(self, index: ToolIndex, tools: Iterable[Tool]) -> None:
+        """Does nothing where the caller may know of what `index` has under the names of `tools`.
+
+        Several pairs of source and name make one public name, so a tool that the caller may put can have a
+        namesake that it may not know of. The refusal is the one for a tool that it may not put: it tells that
+        the name is taken, which nothing but overwriting that tool could hide, and no more.
+
+        Raises:
+            AccessDeniedError: it may not.
+        """
+        if not self.caller.filters:
+            return
+        for tool in tools:
+            row = index.row_of(tool.name)
+            if row is not None and not self.caller.rule.permits(index.tool(row)):
+                raise _untouchable(tool.name)
+
+
+def _untouchable(name: str) -> AccessDeniedError:
+    return AccessDeniedError(f"This key may not change the tool {name!r}.", is_known=True)
 
 
 def _asking(scope: KeyScope) -> Any:

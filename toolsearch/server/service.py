@@ -19,7 +19,7 @@ from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.usage import LearnedUsage
 from toolsearch.server.current import CurrentSettings
-from toolsearch.server.keys import KeyCheck
+from toolsearch.server.keys import Caller, KeyCheck
 from toolsearch.server.learning import Learning
 from toolsearch.server.linting import CatalogLinter
 from toolsearch.server.live import LiveCatalog
@@ -131,6 +131,15 @@ class Service:
     def settings(self) -> ServerSettings:
         """As they are now."""
         return self.current.now
+
+    def runs_for(self, caller: Caller) -> Mapping[str, Tool]:
+        """The tools that run for `caller`, by public name.
+
+        What the catalog has under that name may be of another source, so its being known is not enough.
+        """
+        if not caller.filters:
+            return self.callable_tools
+        return {name: tool for name, tool in self.callable_tools.items() if caller.rule.permits(tool)}
 
     async def reload(self) -> None:
         """Read settings and index again; where that fails, those of before stay and the log says why."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -125,3 +126,14 @@ def test_running_tools_takes_the_scope_for_it() -> None:
         headers = {**WISHES, "X-ToolSearch-Key": searching}
         answer = through.post("openai_chat", message("openai_chat", "Hi"), headers)
     assert (answer.status_code, "'call'" in answer.json()["error"]["message"]) == (403, True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tool_of_another_source_does_not_run_under_the_name_of_a_permitted_one(form: str) -> None:
+    named_alike = dataclasses.replace(convert_money, source="bank", prefix="")
+    steps = (searches("convert money to euros"), Answer(calls=(CONVERT,)), Answer("Done."))
+    with proxied(*steps, tools=(named_alike, pay_bill), callable_tools=CATALOG) as through:
+        key = through.service.key(KeyScope.SEARCH, KeyScope.CALL, sources=("bank",))
+        loop = caller(through, form, **{"X-ToolSearch-Key": key})
+        loop.ask("How much is it?")
+    assert (RAN, [name for name, _ in loop.ran]) == ([], ["convert_money"])

@@ -203,7 +203,7 @@ class Searched:
             (asked.session_id, asked.caller.tenant),
             list_key=list_key or None,
             owner=asked.owner,
-            runs=self._service.callable_tools if over_catalog and asked.wishes.calls else None,
+            runs=self._service.runs_for(asked.caller) if over_catalog and asked.wishes.calls else None,
         )
 
     async def _run(self, asked: Asked, calls: Sequence[PlannedCall]) -> Sequence[ToolResult]:

@@ -50,7 +50,7 @@ async def call_tool(body: CallBody, asking: Calling) -> Response:
 def _callable(asking: Asking, body: CallBody) -> Tool:
     view = asking.visible()
     view.row(body.name)
-    tool = asking.service.callable_tools.get(body.name)
+    tool = asking.service.runs_for(asking.caller).get(body.name)
     if tool is None:
         raise NotCallableError(
             f"The service has nothing to run the tool {body.name!r} with. Only tools of the module that it "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request
@@ -134,6 +134,8 @@ async def put_tool(
         asking.check_may_change(tool)
 
         def checked(index: ToolIndex) -> tuple[str, ...]:
+            # First, as the version of a tool tells what it holds to whoever guesses that.
+            asking.check_may_replace(index, (tool,))
             row = index.row_of(name)
             check_version(request, None if row is None else Visible(index, asking.caller.rule).digest(row))
             return ()
@@ -211,8 +213,12 @@ def _uploaded(
     def saving() -> None:
         tell(UploadProgress(stage="save"))
 
+    def checked(index: ToolIndex) -> Iterable[str]:
+        asking.check_may_replace(index, read.tools)
+        return doomed(index)
+
     older, newer = asking.service.catalog.change(
-        change(read.tools, doomed=doomed, progress=embedding), on_save=saving
+        change(read.tools, doomed=checked, progress=embedding), on_save=saving
     )
     return report(read, older, newer, Visible(newer, asking.caller.rule).fingerprint)
 
