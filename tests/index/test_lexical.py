@@ -115,12 +115,14 @@ QUERIES = (
 @pytest.mark.parametrize("k", [1, 7, 60, 5000])
 @pytest.mark.parametrize("share", [None, 0.0, 0.01, 0.5, 1.0])
 @pytest.mark.parametrize("pool", [1, 1024])
+@pytest.mark.parametrize("summed", [False, True])
 def test_the_best_rows_are_those_of_all_scores(
-    k: int, share: float | None, pool: int, monkeypatch: pytest.MonkeyPatch
+    k: int, share: float | None, pool: int, summed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rare words, which let most rows be passed over, and common ones, which do not."""
     monkeypatch.setattr(bm25, "_POOL", pool)
     monkeypatch.setattr(bm25, "_FEW", 5)
+    monkeypatch.setattr(bm25, "_POSTINGS_PER_LOOK_UP", 1000 if summed else 0)
     index = LexicalIndex.build(random_tools(800, seed=1))
     allowed = None if share is None else np.random.default_rng(3).random(800) < share
     for query in QUERIES:
@@ -132,7 +134,9 @@ def test_the_best_rows_are_those_of_all_scores(
         assert weighed.best(k, allowed).tolist() == expected.tolist()
 
 
-def test_rows_alone_score_as_among_all() -> None:
+@pytest.mark.parametrize("summed", [False, True])
+def test_rows_alone_score_as_among_all(summed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bm25, "_POSTINGS_PER_LOOK_UP", 1000 if summed else 0)
     index = LexicalIndex.build(random_tools(300, seed=2))
     rows = np.array([0, 3, 4, 150, 299])
     for query in (*QUERIES, "", "unheard"):

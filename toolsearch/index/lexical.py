@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.exceptions import IndexDamagedError, IndexFormatError
-from toolsearch.index.bm25 import Bm25, Term
+from toolsearch.index.bm25 import Bm25, Term, top
 from toolsearch.index.postings import Floats, Postings, collect, term
 from toolsearch.index.text import is_word, tokenize
 from toolsearch.schema import parameter_fields
@@ -85,7 +86,7 @@ def lexical_fields(tool: Tool) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LexicalQuery:
-    """A query against one index: scored where it is asked for, not in every row.
+    """A query against one index: scored in every row only where that is the quicker way.
 
     Attributes:
         terms: Those that some tool holds, tokens before pairs.
@@ -101,11 +102,19 @@ class LexicalQuery:
 
         `allowed` (n,) says which rows count.
         """
-        return self.bm25.best(self.terms, k, allowed)
+        if self._sums is None:
+            return self.bm25.best(self.terms, k, allowed)
+        rows = np.arange(len(self.bm25)) if allowed is None else np.flatnonzero(allowed)
+        return top(rows, self._sums[rows], k)
 
     def of(self, rows: NDArray[np.int64]) -> Floats:
         """(m,) float32 BM25 scores of `rows`, which ascend; those that `LexicalIndex.scores` gives."""
-        return self.bm25.of_rows(self.terms, rows)
+        return self.bm25.of_rows(self.terms, rows) if self._sums is None else self._sums[rows]
+
+    @cached_property
+    def _sums(self) -> Floats | None:
+        """(n,) the score of every row, where that is the quicker way."""
+        return self.bm25.of_all(self.terms) if self.bm25.summed_sooner(self.terms) else None
 
 
 @dataclass(frozen=True)

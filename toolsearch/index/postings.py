@@ -135,8 +135,10 @@ class Postings:
     def _positions(self, terms: set[int]) -> Ints:
         wanted = np.array(sorted(terms), dtype=np.int64)
         places = np.searchsorted(self.terms, wanted)
-        known = np.isin(wanted, self.terms[places[places < len(self.terms)]])
-        return places[known].astype(np.int32)
+        if len(places) and places[-1] == len(self.terms):
+            wanted, places = wanted[places < len(self.terms)], places[places < len(self.terms)]
+        known: Ints = places[self.terms[places] == wanted].astype(np.int32)
+        return known
 
     def _term_of_each(self, *, offset: int = 0) -> Longs:
         """The term of each posting, with `offset` added to its ids."""
