@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,17 @@ from .support import some_tools
 LETTERS = st.text(alphabet="abß天\ud800😀", min_size=1, max_size=5)
 
 
+@pytest.fixture(params=["listed", "in arrays"], scope="module")
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """How texts are looked at: a table of few keeps a list of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("toolsearch.index.keys._LISTED", 65_536 if request.param == "listed" else -1)
+        yield request.param
+
+
 @settings(max_examples=100, deadline=None)
 @given(texts=st.lists(LETTERS, max_size=30), part=LETTERS)
-def test_texts_are_found_whole_and_by_either_end(texts: list[str], part: str) -> None:
+def test_texts_are_found_whole_and_by_either_end(way: str, texts: list[str], part: str) -> None:
     keys = Keys.build((text, row) for row, text in enumerate(texts))
     rows = {text: [row for row, each in enumerate(texts) if each == text] for text in texts}
     assert set(keys) == set(rows)
@@ -35,7 +44,7 @@ def test_texts_are_found_whole_and_by_either_end(texts: list[str], part: str) ->
 
 @given(texts=st.lists(LETTERS, max_size=30), length=st.integers(0, 6))
 @settings(max_examples=50, deadline=None)
-def test_a_length_leaves_out_no_text_that_is_near_it(texts: list[str], length: int) -> None:
+def test_a_length_leaves_out_no_text_that_is_near_it(way: str, texts: list[str], length: int) -> None:
     keys = Keys.build((text, row) for row, text in enumerate(texts))
     near = {text for text in texts if abs(len(text) - length) <= 1}
     assert {t for t, _ in keys.starting_with("a", length=length)} >= {t for t in near if t[0] == "a"}
