@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Vectors, as_unit_rows
 from toolsearch.exceptions import DimensionMismatchError
-from toolsearch.index import graph, inverted, vectors
+from toolsearch.index import flat, graph, inverted, vectors
+from toolsearch.index.flat import FlatRows
 from toolsearch.index.vectors import Kind, RowScores, VectorIndex
 
 KINDS: tuple[Kind, ...] = ("flat", "ivf", "hnsw")
@@ -173,6 +174,35 @@ def test_numbers_do_not_depend_on_batch_mask_or_threads(kind: Kind, never_scanne
         assert same(first, second)
         assert same(first, third)
         assert np.array_equal(index.similarity(query, first.rows), first.scores)
+
+
+@pytest.mark.parametrize("share", [None, 0.5, 0.02])
+@pytest.mark.parametrize("most", [2**23, 8 * 2000])
+def test_many_queries_together_find_what_each_finds_alone(
+    share: float | None, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that differ by less than sums do that are rounded in another order, and rows that are equal."""
+    monkeypatch.setattr(flat, "_MOST_PRODUCTS", most)
+    monkeypatch.setattr(flat, "_BLOCK", 300)
+    rng = np.random.default_rng(7)
+    near = random_rows(40, 96, seed=1).repeat(50, axis=0)
+    rows = unit(near + rng.choice([0, 1e-7, 3e-7], size=near.shape) * rng.standard_normal(near.shape))
+    queries = unit(near[::50][:24] + 0.3 * rng.standard_normal((24, 96)))
+    queries[3] = 0
+    allowed = None if share is None else rng.random(len(rows)) < share
+    index = VectorIndex.build(rows, kind="flat")
+    scans: list[bool] = []
+    scores = FlatRows.scores
+
+    def counted(self: FlatRows, query: Vectors, some: NDArray[np.int64] | None = None) -> Vectors:
+        scans.append(some is None)
+        return scores(self, query, some)
+
+    monkeypatch.setattr(FlatRows, "scores", counted)
+    together = index.search(queries, k=25, allowed=allowed)
+    assert not any(scans)
+    for query, found in zip(queries, together, strict=True):
+        assert same(found, index.search(query[None, :], k=25, allowed=allowed)[0])
 
 
 def test_hnsw_reports_the_recall_that_its_searches_have(never_scanned: None) -> None:

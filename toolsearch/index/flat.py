@@ -18,6 +18,13 @@ Scores: TypeAlias = NDArray[np.float32]
 
 VECTORS_FILE = "vectors.faiss"
 
+TOGETHER_FROM = 8
+"""So many queries are compared with all rows in less time together than one by one."""
+
+_BLOCK = 4096
+# 32 MB of products.
+_MOST_PRODUCTS = 2**23
+
 
 class RowMatrix:
     """The rows of a FAISS `IndexFlat`, read where FAISS keeps them.
@@ -54,6 +61,32 @@ class RowMatrix:
             return _inner_products(query, self._index.get_xb(), self._n)
         some = self.take(rows)
         return _inner_products(query, faiss.swig_ptr(some), len(some))
+
+    def candidates(self, queries: Vectors, k: int, rows: Rows | None = None) -> list[Rows]:
+        """For each of `queries` (q, dim), unit rows, the few of `rows` that may be its `k` best, ascending.
+
+        `rows` ascend; None stands for all. Every row is among them whose score is at least the `k`-th best.
+        One product of matrices takes a tenth of the time of a scan for each query. It rounds otherwise, so
+        that rows within the rounding error of the `k`-th best are candidates as well.
+        """
+        n = self._n if rows is None else len(rows)
+        if k >= n:
+            return [np.arange(n) if rows is None else rows] * len(queries)
+        products = np.empty((len(queries), n), dtype=np.float32)
+        for start in range(0, n, _BLOCK):
+            some = np.arange(start, min(start + _BLOCK, n)) if rows is None else rows[start : start + _BLOCK]
+            np.matmul(queries, self.take(some).T, out=products[:, start : start + len(some)])
+        # A sum of dim products of unit rows is off by at most dim * 2**-24, whatever its order, so two sums
+        # differ by twice that: the k-th best, and a row that is better than it. (Higham, Accuracy and
+        # Stability of Numerical Algorithms, 2002, section 3.1)
+        margin = np.float32(4 * self.dim * 2.0**-24)
+        found = (np.flatnonzero(some >= _kth_best(some, k) - margin) for some in products)
+        return [places if rows is None else rows[places] for places in found]
+
+
+def _kth_best(scores: Scores, k: int) -> np.float32:
+    best: np.float32 = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return best
 
 
 def _inner_products(query: Scores, matrix: Any, n: int) -> Scores:
@@ -132,6 +165,16 @@ class FlatRows:
 
     def near(self, query: Scores, k: int, rows: Rows | None) -> None:
         """None: there is no shorter way than to compare all."""
+
+    def near_each(self, queries: Vectors, k: int, rows: Rows | None) -> list[Rows | None]:
+        """For each query the rows to compare exactly; None where that is all of them, as for few queries."""
+        together = _MOST_PRODUCTS // max(len(self) if rows is None else len(rows), 1)
+        found: list[Rows | None] = []
+        for start in range(0, len(queries), max(together, 1)):
+            some = queries[start : start + max(together, 1)]
+            alone = len(some) < TOGETHER_FROM
+            found += [None] * len(some) if alone else self._matrix.candidates(some, k, rows)
+        return found
 
     def updated(self, source_rows: Rows, vectors: Vectors) -> FlatRows:
         fresh = source_rows < 0

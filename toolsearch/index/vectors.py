@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -121,14 +122,22 @@ class VectorIndex:
             raise ValueError(f"The mask is {allowed.dtype} {allowed.shape}; expected bool ({len(self)},).")
         queries = _unit_rows(queries, dim=self.dim)
         rows = None if allowed is None else np.flatnonzero(allowed)
-        return [self._search(query, k, rows, exact=exact) for query in queries]
+        return [
+            self._compared(query, k, rows if near is None else near)
+            for query, near in zip(queries, self._near(queries, k, rows, exact=exact), strict=True)
+        ]
 
-    def _search(self, query: Scores, k: int, rows: Rows | None, *, exact: bool) -> RowScores:
+    def _near(self, queries: Vectors, k: int, rows: Rows | None, *, exact: bool) -> Iterable[Rows | None]:
+        """For each query the rows that may be its best, or None for all of `rows`."""
+        if isinstance(self._rows, FlatRows):
+            return self._rows.near_each(queries, k, rows)
+        if exact:
+            return [None] * len(queries)
+        return (self._rows.near(query, k, rows) if query.any() else None for query in queries)
+
+    def _compared(self, query: Scores, k: int, rows: Rows | None) -> RowScores:
         if not query.any():
             return RowScores(np.empty(0, np.int64), np.empty(0, np.float32))
-        near = None if exact else self._rows.near(query, k, rows)
-        if near is not None:
-            rows = near
         scores = self._rows.scores(query, rows)
         return _best(np.arange(len(scores)) if rows is None else rows, scores, k)
 
