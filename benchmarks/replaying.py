@@ -19,7 +19,7 @@ from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import NAME_WEIGHT, Channels
 from toolsearch.retrieval.learned import learned_of
 from toolsearch.retrieval.query import clean_query, searched_steps
-from toolsearch.retrieval.ranking import Wording, rank
+from toolsearch.retrieval.ranking import rank, wordings
 from toolsearch.retrieval.teaching import can_compare
 from toolsearch.retrieval.usage import LearnedUsage, UsageEvent
 from toolsearch.retrieval.usage_score import UsageWeights
@@ -140,10 +140,11 @@ def replay(one: Replayed, arm: Arm) -> tuple[list[Change], LearnedUsage]:
 
 def _request(index: ToolIndex, query: BenchQuery, embedder: Embedder) -> Request:
     text, steps = clean_query(query.text)[0], searched_steps(query.text)
-    vectors = embedder.embed_queries([text, *steps])
-    wordings = [Wording(s, v, embedder.reads(s)) for s, v in zip(steps, vectors[1:], strict=True)]
-    found = rank(index, text, vectors[0], None, steps=wordings, reads=embedder.reads(text))
-    vector = vectors[0] if can_compare(embedder, text) else None
+    texts = list(dict.fromkeys((text, *steps)))
+    vectors = dict(zip(texts, embedder.embed_queries(texts), strict=True))
+    worded = wordings(index, texts, vectors, embedder, None)
+    found = rank(index, worded[text], None, steps=[worded[step] for step in steps])
+    vector = vectors[text] if can_compare(embedder, text) else None
     by_row = found.channels.taken(np.argsort(found.rows, kind="stable"))
     return Request(query, vector, by_row)
 

@@ -14,14 +14,14 @@ from toolsearch.embedders.around import EmbedderAround
 from toolsearch.embedders.base import Embedder, cosine_scale
 from toolsearch.embedders.cache import CachedEmbedder
 from toolsearch.embedders.joined import JoinedEmbedder
-from toolsearch.server.batching import BatchedEmbedder
+from toolsearch.server.embedded_once import EmbedderOnce
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder
 
 AROUND: dict[str, Callable[[Embedder, Path], Embedder]] = {
     "nothing changed": lambda inner, _: EmbedderAround(inner),
     "cached": CachedEmbedder,
     "counting": lambda inner, _: CountingEmbedder(inner),
-    "batched": lambda inner, _: BatchedEmbedder(inner),
+    "once": lambda inner, _: EmbedderOnce(inner),
     "flaky": lambda inner, _: FlakyEmbedder(inner),
     "remembering": RememberingEmbedder,
     "documents remembered": DocumentsRemembered,

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from tests.retrieval.support import OFFICE, search, searcher
 from toolsearch.catalog import Catalog
+from toolsearch.embedders.base import Vectors
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.exceptions import (
     DimensionMismatchError,
@@ -18,7 +20,7 @@ from toolsearch.exceptions import (
     SearchRequestError,
 )
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.retrieval.base import SearchRequest
+from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.building import build_index
 from toolsearch.retrieval.fusion import LEXICAL_WEIGHT, NAME_WEIGHT
 from toolsearch.retrieval.searcher import ToolSearcher
@@ -423,6 +425,68 @@ def test_a_new_index_takes_effect_without_a_new_searcher() -> None:
 def over_embedder(over: ToolSearcher) -> HashingEmbedder:
     assert isinstance(over.embedder, HashingEmbedder)
     return over.embedder
+
+
+@pytest.mark.parametrize("rows", ["few", "many"])
+def test_requests_together_are_answered_as_each_alone(rows: str) -> None:
+    tools = (
+        OFFICE if rows == "few" else [*OFFICE, *(Tool(raw_name=f"make_{i}", source="x") for i in range(300))]
+    )
+    over = searcher(tools)
+    requests: list[SearchRequest | str] = [
+        *(SearchRequest(queries=(f"send an email to {name}",)) for name in ("Ann", "Bob", "Eve", "Ada")),
+        *(SearchRequest(queries=("calendar events", "the weather"), k=k) for k in (1, 3, 5)),
+        SearchRequest(queries=("send an email about the weather, then add an event to the calendar",)),
+        SearchRequest(queries=("search",), sources=frozenset({"files"}), near=2),
+        SearchRequest(
+            queries=("search",), sources=frozenset({"files"}), exclude=frozenset({"files__search"})
+        ),
+        SearchRequest(queries=("select:mail__send_email,nothing",)),
+        SearchRequest(queries=("?!", "mail")),
+        SearchRequest(queries=("mail",), tags=frozenset({"unknown"})),
+        "a plain text",
+        "mail",
+    ]
+    alone = [over.search(request) for request in requests]
+    for one, other in zip(over.search_many(requests), alone, strict=True):
+        assert isinstance(one, SearchResult)
+        assert replace(one, timings_ms={}) == replace(other, timings_ms={})
+
+
+def test_a_request_that_is_refused_has_its_error_in_its_place() -> None:
+    over = searcher()
+    first, refused, last = over.search_many(["send email", "?!", "weather"])
+    assert isinstance(refused, SearchRequestError)
+    assert isinstance(first, SearchResult)
+    assert isinstance(last, SearchResult)
+    assert [first.names[0], last.names[0]] == ["mail__send_email", "geo__get_weather"]
+    assert over.search_many([]) == []
+
+
+def test_a_text_that_the_encoder_fails_on_costs_only_its_own_request() -> None:
+    class Picky(HashingEmbedder):
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
+            if any("weather" in text for text in texts):
+                raise EmbeddingError("no weather")
+            return super().embed_queries(texts)
+
+    over = searcher(embedder=Picky())
+    first, poor = over.search_many(["send email", "the weather and send email"])
+    assert isinstance(first, SearchResult)
+    assert isinstance(poor, SearchResult)
+    assert (first.degraded, poor.degraded) == (False, True)
+    assert not any(hit.channels["dense"] for hit in poor.hits)
+    over.on_embedder_failure = "raise"
+    first, failed = over.search_many(["send email", "the weather"])
+    assert isinstance(first, SearchResult)
+    assert isinstance(failed, EmbeddingError)
+
+
+def test_requests_together_share_their_time() -> None:
+    results = searcher().search_many([f"send email {i}" for i in range(10)])
+    times = [result.timings_ms for result in results if isinstance(result, SearchResult)]
+    assert len({ms["embed"] for ms in times}) == 1
+    assert all(sum(ms.values()) - ms["total"] <= ms["total"] for ms in times)
 
 
 def test_searches_from_many_threads_agree() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from toolsearch.embedders.base import Embedder, cosine_scale
+from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import SearchRequestError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.lint.finding import Finding, Rule, shortened
 from toolsearch.lint.similar import near_duplicates
 from toolsearch.retrieval.query import clean_query
-from toolsearch.retrieval.ranking import rank
+from toolsearch.retrieval.ranking import rank, wordings
 
 NOT_SELF_RETRIEVED = Rule(
     code="not-self-retrieved",
@@ -40,10 +40,12 @@ def check_self_retrieval(index: ToolIndex, embedder: Embedder) -> Iterator[Findi
     asked = {row: text for row, text in sentences.items() if _says_something(text)}
     if not asked:
         return
-    vectors = embedder.embed_queries(list(asked.values()))
-    alike, scale = near_duplicates(index), cosine_scale(embedder)
-    for (row, text), vector in zip(asked.items(), vectors, strict=True):
-        ranking = rank(index, text, vector, None, reads=embedder.reads(text), scale=scale, names=False)
+    texts = list(asked.values())
+    vectors = dict(zip(texts, embedder.embed_queries(texts), strict=True))
+    worded = wordings(index, texts, vectors, embedder, None)
+    alike = near_duplicates(index)
+    for row, text in asked.items():
+        ranking = rank(index, worded[text], None, names=False)
         ranked = ranking.rows.tolist()
         place = ranked.index(row) if row in ranked else len(ranked)
         better = [other for other in ranked[:place] if other not in alike.get(row, ())]

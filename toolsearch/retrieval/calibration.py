@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.embedders.base import Embedder, Vectors, cosine_scale
+from toolsearch.embedders.base import Embedder
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import FUSION_VERSION
-from toolsearch.retrieval.ranking import rank
+from toolsearch.retrieval.ranking import rank, wordings
 from toolsearch.tools import JsonObject
 
 CALIBRATION_VERSION = f"1.{FUSION_VERSION}"
@@ -75,19 +74,10 @@ def calibrate(
     Without an embedder, or without `lexical`, that channel takes no part, as in the searches to be measured.
     """
     probes = unserved_requests()
-    vectors: Iterable[Vectors | None] = repeat(None) if embedder is None else embedder.embed_queries(probes)
+    vectors = {} if embedder is None else dict(zip(probes, embedder.embed_queries(probes), strict=False))
+    worded = wordings(index, probes, vectors, embedder, allowed, depth=_PROBE_DEPTH)
     best = (
-        rank(
-            index,
-            probe,
-            vector,
-            allowed,
-            depth=_PROBE_DEPTH,
-            reads=1.0 if embedder is None else embedder.reads(probe),
-            scale=cosine_scale(embedder),
-            lexical=lexical,
-            names=False,
-        ).best_content
-        for probe, vector in zip(probes, vectors, strict=False)
+        rank(index, each, allowed, depth=_PROBE_DEPTH, lexical=lexical, names=False).best_content
+        for each in worded.values()
     )
     return Calibration.of(best)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolsearch.embedders.base import Vectors
+from toolsearch.embedders.base import Embedder, Vectors, cosine_scale
 from toolsearch.index.lexical import LexicalQuery
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import Channels
@@ -30,12 +30,49 @@ class Wording:
         vector: Its unit row (dim,), or None to leave out the dense channel.
         reads: Share of it that the encoder reads, 0 to 1.
         scale: Of the encoder, see `toolsearch.embedders.base.cosine_scale`.
+        nearest: The rows that the dense channel puts forward, where they are known.
     """
 
     text: str
     vector: Vectors | None
     reads: float = 1.0
     scale: float = 1.0
+    nearest: Rows | None = None
+
+
+def wordings(
+    index: ToolIndex,
+    texts: Iterable[str],
+    vectors: Mapping[str, Vectors],
+    embedder: Embedder | None,
+    allowed: NDArray[np.bool_] | None,
+    *,
+    depth: int = DEPTH,
+) -> dict[str, Wording]:
+    """Each of `texts` as it is searched by, and with the rows nearest to it, which are found together.
+
+    Args:
+        vectors: Unit rows (dim,) by `embedder`; a text without one leaves out the dense channel.
+        allowed: As for `rank`.
+        depth: As for `rank`.
+    """
+    texts = list(dict.fromkeys(texts))
+    compared = [text for text in texts if text in vectors]
+    nearest: dict[str, Rows] = {}
+    if compared:
+        found = index.vectors.search(np.stack([vectors[text] for text in compared]), depth, allowed)
+        nearest = {text: scored.rows for text, scored in zip(compared, found, strict=True)}
+    scale = cosine_scale(embedder)
+    return {
+        text: Wording(
+            text,
+            vectors.get(text),
+            1.0 if embedder is None else embedder.reads(text),
+            scale,
+            nearest.get(text),
+        )
+        for text in texts
+    }
 
 
 @dataclass(frozen=True)
@@ -99,14 +136,11 @@ class Ranking:
 
 def rank(
     index: ToolIndex,
-    text: str,
-    vector: Vectors | None,
+    wording: Wording,
     allowed: NDArray[np.bool_] | None,
     *,
     steps: Sequence[Wording] = (),
     depth: int = DEPTH,
-    reads: float = 1.0,
-    scale: float = 1.0,
     lexical: bool = True,
     names: bool = True,
     learned: Learned | None = None,
@@ -118,26 +152,22 @@ def rank(
     that is left out could only reach the top if it were nearly as good as the `depth`-th in both channels.
 
     Args:
-        vector: The query as a unit row (dim,), or None to leave out the dense channel.
+        wording: The whole query.
         allowed: Mask (n,) of the rows that count; None for all.
         steps: Those of the query, where it has several; they lift the rows that serve them.
-        reads: Share of the query that the encoder reads, 0 to 1.
-        scale: What its products are multiplied by to be cosines.
         lexical, names: Whether these channels take part.
         learned: What past requests add; None leaves everything as it is without them.
     """
     timer = timer or StageTimer()
-    wordings = (Wording(text, vector, reads, scale), *steps)
+    wordings = (wording, *steps)
     found = [
-        _put_forward(index, wording, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
-        for wording in wordings
+        _put_forward(index, one, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
+        for one in wordings
     ]
     with timer.stage("fuse"):
         put_forward = [each.rows for each in found] + ([] if learned is None else [learned.rows])
         rows = np.unique(np.concatenate(put_forward))
-        whole, *parts = (
-            _channels(index, wording, each, rows) for wording, each in zip(wordings, found, strict=True)
-        )
+        whole, *parts = (_channels(index, one, each, rows) for one, each in zip(wordings, found, strict=True))
         channels, served = lifted(whole, parts) if parts else (whole, None)
         if learned is not None:
             channels = learned.lifted(channels)
@@ -172,7 +202,10 @@ def _put_forward(
         found = [np.array(list(matches), dtype=np.int64)]
     with timer.stage("dense"):
         if wording.vector is not None:
-            found.append(index.vectors.search(wording.vector[None, :], depth, allowed)[0].rows)
+            nearest = wording.nearest
+            if nearest is None:
+                nearest = index.vectors.search(wording.vector[None, :], depth, allowed)[0].rows
+            found.append(nearest)
     with timer.stage("lexical"):
         weighed = index.lexicon.weigh(wording.text) if lexical else None
         if weighed is not None:

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Literal, NoReturn, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal, TypeAlias
 
 from toolsearch.api.usage import Outcome
 from toolsearch.checks import check_choice
 from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows, cosine_scale
-from toolsearch.exceptions import DimensionMismatchError, SearchRequestError
-from toolsearch.index.names import selected_names
+from toolsearch.exceptions import DimensionMismatchError, ToolSearchError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.answer import Answer, assemble
 from toolsearch.retrieval.base import SearchRequest, SearchResult
 from toolsearch.retrieval.calibration import Calibration, calibrate
-from toolsearch.retrieval.filters import allowed_rows, excluded_rows, unknown_labels
 from toolsearch.retrieval.learned import Learned, learned_of
-from toolsearch.retrieval.query import clean_query, searched_steps
-from toolsearch.retrieval.ranking import DEPTH, Ranking, Wording, rank, selection
+from toolsearch.retrieval.prepared import Mask, Prepared, Query, prepare
+from toolsearch.retrieval.ranking import Ranking, Wording, rank, wordings
 from toolsearch.retrieval.reranking import reranked
+from toolsearch.retrieval.selecting import selected
 from toolsearch.retrieval.teaching import can_compare, learn
 from toolsearch.retrieval.timings import StageTimer
 from toolsearch.retrieval.usage import LearnedUsage, UsageEvent
 
-Mask: TypeAlias = NDArray[np.bool_]
 Channel: TypeAlias = Literal["name", "dense", "lexical"]
 OnEmbedderFailure: TypeAlias = Literal["degrade", "raise"]
 CHANNELS: tuple[Channel, ...] = ("name", "dense", "lexical")
@@ -54,7 +48,6 @@ def neutral_notice(notice: str) -> str:
 
 
 _CALIBRATIONS_KEPT = 64
-_MISSING_TOLD = 10
 _UNREAD = (
     "The encoder does not read the language of this query well, so the hits rest on shared words and names. "
     "Asking in English finds more."
@@ -129,7 +122,7 @@ class ToolSearcher:
 
     def calibration(self) -> Calibration:
         """How the whole index answers requests that nothing serves; measured now where it is not stored."""
-        return self._calibration(self._state, None)
+        return self._calibration(self._state)
 
     def learn(
         self,
@@ -150,28 +143,77 @@ class ToolSearcher:
             SearchRequestError: no query has a word to search for.
             EmbeddingError: the encoder failed and `on_embedder_failure` is ``raise``.
         """
-        if isinstance(request, str):
-            request = SearchRequest(queries=(request,))
+        (answer,) = self.search_many([request])
+        if isinstance(answer, ToolSearchError):
+            raise answer
+        return answer
+
+    def search_many(self, requests: Sequence[SearchRequest | str]) -> list[SearchResult | ToolSearchError]:
+        """What `search` gives for each of `requests`, in their order, or the error that it raises.
+
+        Texts are embedded and compared with the tools together, in a third of the time. Of stages that
+        requests share, `SearchResult.timings_ms` counts an equal part for each.
+        """
         timer, state = StageTimer(), self._state
-        queries, notices = _searchable(request)
         with timer.stage("filter"):
-            notices += unknown_labels(state.index, request)
-            allowed = allowed_rows(state.index, request)
-            excluded = excluded_rows(state.index, request)
-        texts = [text for query in queries if query.names is None for text in (query.text, *query.steps)]
-        vectors, failure = self._embed(list(dict.fromkeys(texts)), timer)
+            prepared = [_prepared(state.index, request) for request in requests]
+        several = [each for each in prepared if isinstance(each, Prepared)]
+        with timer.stage("embed"):
+            embedded = self._embed_each(several)
+        with timer.stage("dense"):
+            worded = self._worded_each(state.index, several, embedded)
+        spent = {stage: ms / max(len(several), 1) for stage, ms in timer.finish().items()}
+        answers = (
+            self._answered(state, each, vectors, texts, StageTimer(spent))
+            for each, vectors, texts in zip(several, embedded, worded, strict=True)
+        )
+        return [next(answers) if isinstance(each, Prepared) else each for each in prepared]
+
+    def _answered(
+        self,
+        state: _State,
+        prepared: Prepared,
+        embedded: _Embedded,
+        worded: Mapping[str, Wording],
+        timer: StageTimer,
+    ) -> SearchResult | ToolSearchError:
+        if embedded.error is not None:
+            return embedded.error
+        try:
+            return self._found(state, prepared, embedded, worded, timer)
+        except ToolSearchError as exc:
+            return exc
+
+    def _found(
+        self,
+        state: _State,
+        prepared: Prepared,
+        embedded: _Embedded,
+        worded: Mapping[str, Wording],
+        timer: StageTimer,
+    ) -> SearchResult:
+        request, allowed = prepared.request, prepared.allowed
+        vectors, failure = embedded.vectors, embedded.failure
+        notices = list(prepared.notices)
         if self.usage is not None:
-            whole = (query.text for query in queries if query.text in vectors)
+            whole = (query.text for query in prepared.queries if query.text in vectors)
             self.usage.remember(request.tenant, {text: vectors[text] for text in whole})
-        depth = max(DEPTH, (request.k or request.max_k) + request.near + len(excluded))
         rankings = []
-        for query in queries:
+        for query in prepared.queries:
             if query.names is not None:
-                ranking = _select(state.index, query.names, allowed, notices)
+                ranking, missing = selected(state.index, query.names, allowed)
+                notices += missing
             else:
-                learned = self._learned(state.index, query, vectors, allowed, request.tenant)
-                ranking = self._rank(
-                    state.index, query, vectors, allowed, learned=learned, depth=depth, timer=timer
+                ranking = rank(
+                    state.index,
+                    worded[query.text],
+                    allowed,
+                    steps=[worded[step] for step in query.steps],
+                    depth=prepared.depth,
+                    lexical="lexical" in self.channels,
+                    names="name" in self.channels,
+                    learned=self._learned(state.index, query, vectors, allowed, request.tenant),
+                    timer=timer,
                 )
                 ranking = self._reranked(state.index, query.text, ranking, notices, timer)
             rankings.append(ranking)
@@ -180,7 +222,7 @@ class ToolSearcher:
         calibration = None
         if not failure:
             with timer.stage("confidence"):
-                calibration, failure = self._calibrated(state, allowed)
+                calibration, failure = self._calibrated(state, prepared)
         if failure:
             notices.append(failure)
         return assemble(
@@ -188,42 +230,31 @@ class ToolSearcher:
             request,
             [
                 Answer(query.position, ranking, _confidence(ranking, calibration), query.steps)
-                for query, ranking in zip(queries, rankings, strict=True)
+                for query, ranking in zip(prepared.queries, rankings, strict=True)
             ],
             allowed=allowed,
-            excluded=excluded,
+            excluded=prepared.excluded,
             nothing_fits_below=self.nothing_fits_below,
             notices=notices,
             degraded=bool(failure),
             timer=timer,
         )
 
-    def _rank(
-        self,
-        index: ToolIndex,
-        query: _Query,
-        vectors: Mapping[str, Vectors],
-        allowed: Mask | None,
-        *,
-        learned: Learned | None,
-        depth: int,
-        timer: StageTimer,
-    ) -> Ranking:
-        scale = cosine_scale(self.embedder)
-        return rank(
-            index,
-            query.text,
-            vectors.get(query.text),
-            allowed,
-            steps=[Wording(step, vectors.get(step), self._reads(step), scale) for step in query.steps],
-            depth=depth,
-            reads=self._reads(query.text),
-            scale=scale,
-            lexical="lexical" in self.channels,
-            names="name" in self.channels,
-            learned=learned,
-            timer=timer,
-        )
+    def _worded_each(
+        self, index: ToolIndex, several: Sequence[Prepared], embedded: Sequence[_Embedded]
+    ) -> list[Mapping[str, Wording]]:
+        """The texts of each request as they are searched by: together those under the same filter."""
+        groups: dict[tuple[bytes, int, int], list[int]] = {}
+        for i, each in enumerate(several):
+            groups.setdefault((each.allowed_key, each.depth, id(embedded[i])), []).append(i)
+        worded: list[Mapping[str, Wording]] = [{}] * len(several)
+        for (_, depth, _), members in groups.items():
+            texts = [text for i in members for text in several[i].texts]
+            allowed, vectors = several[members[0]].allowed, embedded[members[0]].vectors
+            found = wordings(index, texts, vectors, self.embedder, allowed, depth=depth)
+            for i in members:
+                worded[i] = found
+        return worded
 
     def _reranked(
         self, index: ToolIndex, text: str, ranking: Ranking, notices: list[str], timer: StageTimer
@@ -244,7 +275,7 @@ class ToolSearcher:
     def _learned(
         self,
         index: ToolIndex,
-        query: _Query,
+        query: Query,
         vectors: Mapping[str, Vectors],
         allowed: Mask | None,
         tenant: str,
@@ -258,25 +289,30 @@ class ToolSearcher:
         reads = ranking.channels.reads
         return not ranking.is_read and (reads < 0.5 or cosine_scale(self.embedder) == 1)
 
-    def _reads(self, text: str) -> float:
-        return 1.0 if self.embedder is None else self.embedder.reads(text)
+    def _embed_each(self, several: Sequence[Prepared]) -> list[_Embedded]:
+        """The vectors of each request: of all together, or each for itself where that fails."""
+        together = self._embed(list(dict.fromkeys(text for each in several for text in each.texts)))
+        if together.is_whole or len(several) == 1:
+            return [together] * len(several)
+        return [self._embed(each.texts) for each in several]
 
-    def _embed(self, texts: Sequence[str], timer: StageTimer) -> tuple[dict[str, Vectors], str]:
-        """The unit row (dim,) of each text, and why there are none where the encoder failed."""
+    def _embed(self, texts: Sequence[str]) -> _Embedded:
         if self.embedder is None or not texts:
-            return {}, ""
-        with timer.stage("embed"):
-            n, dim, embedder_id = len(texts), self.embedder.dim, self.embedder.id
-            try:
-                rows = as_unit_rows(self.embedder.embed_queries(texts), n=n, dim=dim, embedder_id=embedder_id)
-            except Exception as exc:  # noqa: BLE001 (an embedder may be anybody's)
-                return {}, self._tolerated(exc)
-        return dict(zip(texts, rows, strict=True)), ""
-
-    def _calibrated(self, state: _State, allowed: Mask | None) -> tuple[Calibration | None, str]:
-        """The calibration over the rows of `allowed`, and why there is none where the encoder failed."""
+            return _Embedded({})
+        n, dim, embedder_id = len(texts), self.embedder.dim, self.embedder.id
         try:
-            return self._calibration(state, allowed), ""
+            rows = as_unit_rows(self.embedder.embed_queries(texts), n=n, dim=dim, embedder_id=embedder_id)
+        except Exception as exc:  # noqa: BLE001 (an embedder may be anybody's)
+            try:
+                return _Embedded({}, self._tolerated(exc))
+            except ToolSearchError as error:
+                return _Embedded({}, error=error)
+        return _Embedded(dict(zip(texts, rows, strict=True)))
+
+    def _calibrated(self, state: _State, prepared: Prepared) -> tuple[Calibration | None, str]:
+        """The calibration over the rows that count, and why there is none where the encoder failed."""
+        try:
+            return self._calibration(state, prepared.allowed, prepared.allowed_key), ""
         except Exception as exc:  # noqa: BLE001 (an embedder may be anybody's)
             return None, self._tolerated(exc)
 
@@ -290,9 +326,8 @@ class ToolSearcher:
             raise exc
         return f"{ENCODER_FAILED}: {type(exc).__name__}: {exc}"
 
-    def _calibration(self, state: _State, allowed: Mask | None) -> Calibration:
+    def _calibration(self, state: _State, allowed: Mask | None = None, key: bytes = b"") -> Calibration:
         """The calibration over the rows of `allowed`: the stored one, or one that is measured once."""
-        key = b"" if allowed is None else np.packbits(allowed).tobytes()
         calibration = state.calibrations.get(key)
         if calibration is not None:
             return calibration
@@ -316,70 +351,27 @@ class _State:
 
 
 @dataclass(frozen=True)
-class _Query:
-    """What is searched for: a text, with its steps if it has several, or the names of a selection.
+class _Embedded:
+    """The unit row (dim,) of each text.
 
-    `position` is that in the request.
+    Where the encoder failed there is none: `failure` says so in an answer by the other channels, or `error`
+    stands for the answer.
     """
 
-    position: int
-    text: str
-    names: tuple[str, ...] | None = None
-    steps: tuple[str, ...] = ()
+    vectors: Mapping[str, Vectors]
+    failure: str = ""
+    error: ToolSearchError | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.failure and self.error is None
 
 
-def _searchable(request: SearchRequest) -> tuple[list[_Query], list[str]]:
-    """The queries to search for, each text once, and what to tell of those that were cut or left out."""
-    queries: dict[str, _Query] = {}
-    notices: list[str] = []
-    refused: SearchRequestError | None = None
-    for position, query in enumerate(request.queries):
-        names = selected_names(query)
-        if names:
-            queries.setdefault(query, _Query(position, query, names))
-            continue
-        try:
-            text, notice = clean_query(query) if names is None else _no_name(query)
-        except SearchRequestError as exc:
-            refused = exc
-            notices.append(str(exc))
-            continue
-        steps = searched_steps(query) if request.steps else ()
-        queries.setdefault(text, _Query(position, text, steps=steps))
-        if notice:
-            notices.append(notice)
-    if not queries and refused is not None:
-        raise refused
-    return list(queries.values()), notices
-
-
-def _no_name(query: str) -> NoReturn:
-    raise SearchRequestError(
-        f"The query {query[:40]!r} lacks a name. Name the tools behind the colon: 'select:NAME,NAME'."
-    )
-
-
-def _select(index: ToolIndex, names: Sequence[str], allowed: Mask | None, notices: list[str]) -> Ranking:
-    """The tools of these names; what a filter hides is missing like what does not exist."""
-    rows: dict[int, None] = {}
-    missing = []
-    for name in names:
-        matches = index.name_index.select([name]).matches
-        visible = [match.row for match in matches if allowed is None or allowed[match.row]]
-        rows.update(dict.fromkeys(visible))
-        if not visible:
-            missing.append(name)
-    notices += [_missing(index, name, allowed) for name in missing[:_MISSING_TOLD]]
-    if len(missing) > _MISSING_TOLD:
-        notices.append(f"No tool is named like {len(missing) - _MISSING_TOLD} more of the names.")
-    return selection(list(rows))
-
-
-def _missing(index: ToolIndex, name: str, allowed: Mask | None) -> str:
-    alike = (row for row in index.name_index.near(name, 10) if allowed is None or allowed[row])
-    near = [repr(index.columns.names[row]) for row in islice(alike, 3)]
-    hint = f" Did you mean {', '.join(near)}?" if near else ""
-    return f"No tool is named {name!r}.{hint}"
+def _prepared(index: ToolIndex, request: SearchRequest | str) -> Prepared | ToolSearchError:
+    try:
+        return prepare(index, SearchRequest(queries=(request,)) if isinstance(request, str) else request)
+    except ToolSearchError as exc:
+        return exc
 
 
 def _confidence(ranking: Ranking, calibration: Calibration | None) -> float | None:

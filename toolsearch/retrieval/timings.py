@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+
+_TOTAL = "total"
 
 
 class StageTimer:
     """Milliseconds by stage, in `ms`; a stage that is entered several times adds up."""
 
-    def __init__(self) -> None:
-        self.ms: dict[str, float] = {}
+    def __init__(self, spent: Mapping[str, float] | None = None) -> None:
+        """Starts now; `spent` is what `finish` gave of what came before."""
+        self.ms = dict(spent or {})
+        self._before_ms = self.ms.pop(_TOTAL, 0.0)
         self._started = time.perf_counter()
 
     @contextmanager
@@ -24,5 +28,5 @@ class StageTimer:
             self.ms[name] = self.ms.get(name, 0.0) + (time.perf_counter() - started) * 1000
 
     def finish(self) -> dict[str, float]:
-        """Milliseconds by stage, with the ``total`` since the timer was made."""
-        return {**self.ms, "total": (time.perf_counter() - self._started) * 1000}
+        """Milliseconds by stage, with the ``total`` since the timer was made and of what came before."""
+        return {**self.ms, _TOTAL: self._before_ms + (time.perf_counter() - self._started) * 1000}

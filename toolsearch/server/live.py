@@ -21,8 +21,8 @@ from toolsearch.retrieval.calibration import calibrate
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.retrieval.usage import LearnedUsage
-from toolsearch.server.batching import BatchedEmbedder, EmbedderOnce
 from toolsearch.server.catalog_store import PROBE, CatalogStore, StoredIndex
+from toolsearch.server.embedded_once import EmbedderOnce
 from toolsearch.server.visible import Visible
 
 Change: TypeAlias = Callable[[ToolIndex, Embedder], ToolIndex]
@@ -55,7 +55,7 @@ class LiveCatalog:
         usage: LearnedUsage | None = None,
     ) -> None:
         """Loads nothing yet; `embedder` is the one that the index in `store` was built with."""
-        self.embedder = BatchedEmbedder(embedder)
+        self.embedder = embedder
         self._store = store
         self._reranker = reranker
         self._settings = settings

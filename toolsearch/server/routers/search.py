@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -12,13 +12,12 @@ from toolsearch.api.problem import Problem
 from toolsearch.api.search import BatchAnswer, BatchItem, BatchQuery, Hit, SearchAnswer, SearchQuery
 from toolsearch.exceptions import SearchRequestError, ToolSearchError
 from toolsearch.formats import write_tools
-from toolsearch.index.names import selected_names
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
-from toolsearch.retrieval.query import clean_query, searched_steps
 from toolsearch.retrieval.searcher import neutral_notice
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Searching
 from toolsearch.server.problems import problem_of
+from toolsearch.server.visible import Visible
 
 router = APIRouter(prefix="/v1/search", tags=["search"])
 
@@ -43,6 +42,40 @@ async def search_batch(batch: BatchQuery, asking: Searching) -> Response:
 
 
 def _found(asking: Asking, query: SearchQuery) -> SearchAnswer:
+    (found,) = _found_together(asking, [query])
+    if isinstance(found, ToolSearchError):
+        raise found
+    return found
+
+
+def _found_each(asking: Asking, batch: BatchQuery) -> BatchAnswer:
+    most = asking.service.settings.max_batch
+    if len(batch.searches) > most:
+        raise SearchRequestError(f"A batch may have {most} searches; this one has {len(batch.searches)}.")
+    found = _found_together(asking, batch.searches)
+    return BatchAnswer(items=tuple(_item(asking, each) for each in found))
+
+
+def _item(asking: Asking, found: SearchAnswer | ToolSearchError) -> BatchItem:
+    if isinstance(found, ToolSearchError):
+        problem, _ = problem_of(found, request_id=asking.request_id)
+        return BatchItem(problem=Problem.model_validate(problem.model_dump()))
+    return BatchItem(answer=found)
+
+
+def _found_together(asking: Asking, queries: Sequence[SearchQuery]) -> list[SearchAnswer | ToolSearchError]:
+    """What each search finds, or why it finds nothing, in their order."""
+    visible = asking.visible()
+    asked = [_request(asking, visible, query) for query in queries]
+    results = asking.service.catalog.searcher.search_many([request for request, _ in asked])
+    return [
+        result if isinstance(result, ToolSearchError) else _told(asking, query, notices, result)
+        for query, (_, notices), result in zip(queries, asked, results, strict=True)
+    ]
+
+
+def _request(asking: Asking, visible: Visible, query: SearchQuery) -> tuple[SearchRequest, list[str]]:
+    """What to search for, and what to tell of it beside what the search itself tells."""
     most = asking.service.settings.max_results
     told = []
     k, max_k = query.k, query.max_k
@@ -51,43 +84,13 @@ def _found(asking: Asking, query: SearchQuery) -> SearchAnswer:
         told.append(f"This service gives at most {most} hits.")
     fields = {name: getattr(query, name) for name in _FIELDS}
     request = SearchRequest(**{**fields, "k": k, "max_k": max_k, "tenant": asking.caller.tenant})
-    request, notices = asking.visible().narrowed(request)
-    result = asking.service.catalog.searcher.search(request)
+    request, notices = visible.narrowed(request)
+    return request, [*told, *notices]
+
+
+def _told(asking: Asking, query: SearchQuery, notices: Sequence[str], result: SearchResult) -> SearchAnswer:
     asking.service.usage.searched(asking.caller.tenant, result)
-    return _answered(result, query, (*told, *notices, *map(neutral_notice, result.notices)))
-
-
-def _found_each(asking: Asking, batch: BatchQuery) -> BatchAnswer:
-    most = asking.service.settings.max_batch
-    if len(batch.searches) > most:
-        raise SearchRequestError(f"A batch may have {most} searches; this one has {len(batch.searches)}.")
-    # Texts of about equal length are the quickest to embed together.
-    order = sorted(range(len(batch.searches)), key=lambda i: max(map(len, batch.searches[i].queries)))
-    texts = [text for i in order for text in _embedded(batch.searches[i])]
-    with asking.service.catalog.embedder.ahead(texts):
-        items = {i: _item(asking, batch.searches[i]) for i in order}
-    return BatchAnswer(items=tuple(items[i] for i in range(len(items))))
-
-
-def _item(asking: Asking, query: SearchQuery) -> BatchItem:
-    try:
-        return BatchItem(answer=_found(asking, query))
-    except ToolSearchError as exc:
-        problem, _ = problem_of(exc, request_id=asking.request_id)
-        return BatchItem(problem=Problem.model_validate(problem.model_dump()))
-
-
-def _embedded(query: SearchQuery) -> Iterator[str]:
-    """The texts that the search for `query` embeds."""
-    for text in query.queries:
-        if selected_names(text) is not None:
-            continue
-        try:
-            yield clean_query(text)[0]
-        except SearchRequestError:
-            continue
-        if query.steps:
-            yield from searched_steps(text)
+    return _answered(result, query, (*notices, *map(neutral_notice, result.notices)))
 
 
 def _answered(result: SearchResult, query: SearchQuery, notices: tuple[str, ...]) -> SearchAnswer:
