@@ -104,6 +104,14 @@ def test_the_provider_says_how_long_to_wait_up_to_a_limit(
     assert waits.seconds == [wait_s]
 
 
+def test_the_provider_may_say_it_in_milliseconds(connect: Connect, form: str) -> None:
+    waits = Waits()
+    steps = [Failure(429, headers={"retry-after-ms": "30", "retry-after": "1"}), Answer("yes")]
+    model, _ = connect(form, steps, sleep=waits, clock=lambda: NOW)
+    assert ask(model) == "yes"
+    assert waits.seconds == [0.03]
+
+
 def test_attempts_are_counted_and_the_last_failure_is_raised(connect: Connect, form: str) -> None:
     steps = [Failure(429, "{}", {"retry-after": "9"})] * 3
     model, provider = connect(form, steps, retries=RetryPolicy(attempts=3), clock=lambda: NOW)

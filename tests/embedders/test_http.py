@@ -173,6 +173,13 @@ def test_retry_after_is_respected_within_reason(retry_after: str, wait_s: float)
     assert service.waits_s == [wait_s]
 
 
+def test_a_wait_in_milliseconds_is_respected() -> None:
+    headers = {"Retry-After-Ms": "20", "Retry-After": "1"}
+    service = Service(httpx.Response(429, json={}, headers=headers))
+    assert service.embedder().embed_documents(["a"]).any()
+    assert service.waits_s == [0.02]
+
+
 @pytest.mark.parametrize("failure", [httpx.ConnectError("refused"), httpx.ReadTimeout("slow")])
 def test_broken_connections_are_tried_again_and_then_reported(failure: Exception) -> None:
     service = Service(failure, failure)

@@ -27,7 +27,7 @@ from toolsearch.exceptions import (
 )
 from toolsearch.http.address import QuietURL, hidden_proxies
 from toolsearch.http.answer import Answer, read, within
-from toolsearch.http.retries import RetryPolicy, parse_retry_after
+from toolsearch.http.retries import RetryPolicy, asked_wait_s
 from toolsearch.http.secrets import Redaction, words_of
 from toolsearch.tools import JsonObject
 
@@ -182,8 +182,7 @@ class ChatEndpoint:
         """Wait until the next attempt after so many failures, or raise `error` where there is to be none."""
         if failures >= self._retries.attempts or not is_passing(error):
             raise error
-        asked_for = None if error.retry_after_s is None else str(error.retry_after_s)
-        wait_s = self._retries.wait_s(failures, asked_for, now=self._clock(), random=self._random())
+        wait_s = self._retries.wait_s(failures, error.retry_after_s, random=self._random())
         _LOG.debug("%s; again in %.1f s", type(error).__name__, wait_s)
         await self._sleep(wait_s)
 
@@ -253,7 +252,7 @@ class ChatEndpoint:
             self.provider,
             status=answer.status,
             body=answer.text,
-            retry_after_s=parse_retry_after(answer.headers.get("Retry-After"), now=self._clock()),
+            retry_after_s=asked_wait_s(answer.headers, now=self._clock()),
             hide=self._hide,
         )
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from toolsearch.api.problem import Problem
 from toolsearch.client.calls import ApiCall
 from toolsearch.exceptions import ServiceError, ServiceUnreachableError
-from toolsearch.http.retries import RetryPolicy, parse_retry_after
+from toolsearch.http.retries import RetryPolicy, asked_wait_s
 
 T = TypeVar("T")
 
@@ -52,8 +52,7 @@ class Exchange:
         may = call.repeatable and failures < self.retries.attempts
         if not may or (error.status not in _AGAIN and not isinstance(error, ServiceUnreachableError)):
             return None
-        asked = None if error.retry_after_s is None else str(error.retry_after_s)
-        return self.retries.wait_s(failures, asked, now=time.time(), random=random.random())  # noqa: S311
+        return self.retries.wait_s(failures, error.retry_after_s, random=random.random())  # noqa: S311
 
 
 def unreachable(exc: httpx.TransportError) -> ServiceUnreachableError:
@@ -76,5 +75,5 @@ def _told(response: httpx.Response) -> ServiceError:
         problem.detail,
         problem="" if problem.kind == "about:blank" else problem.kind,
         facts=problem.facts,
-        retry_after_s=parse_retry_after(response.headers.get("retry-after"), now=time.time()),
+        retry_after_s=asked_wait_s(response.headers, now=time.time()),
     )

@@ -19,7 +19,7 @@ from toolsearch.embedders.text import short_digest
 from toolsearch.exceptions import EmbedderUnavailableError, EmbeddingError, RequestTooLargeError
 from toolsearch.http.address import QuietURL, hidden_proxies, http_url, sendable
 from toolsearch.http.answer import Answer, ask
-from toolsearch.http.retries import RetryPolicy
+from toolsearch.http.retries import RetryPolicy, asked_wait_s
 from toolsearch.http.secrets import Redaction, words_of
 
 API_KEY_VARIABLE = "TOOLSEARCH_EMBEDDER_API_KEY"
@@ -121,7 +121,7 @@ class EmbeddingEndpoint:
         body = {"model": self._model, "input": list(texts), "encoding_format": "float", **self.parameters}
         failures = 0
         while True:
-            retry_after: str | None = None
+            asked_for_s: float | None = None
             answer = self._ask(body, len(texts), timeout_s)
             if isinstance(answer, Answer):
                 if answer.is_success:
@@ -129,13 +129,13 @@ class EmbeddingEndpoint:
                 problem = f"answered {answer.status}: {self._excerpt(answer)}"
                 if not _may_recover(answer):
                     raise self._refusal(answer, problem)
-                retry_after = answer.headers.get("Retry-After")
+                asked_for_s = asked_wait_s(answer.headers, now=self._clock())
             else:
                 problem = f"cannot be reached ({answer})"
             failures += 1
             if failures >= retries.attempts:
                 raise EmbedderUnavailableError(self._message(f"{problem} (attempt {failures})"))
-            self._sleep(retries.wait_s(failures, retry_after, now=self._clock(), random=self._random()))
+            self._sleep(retries.wait_s(failures, asked_for_s, random=self._random()))
 
     def _ask(self, body: Mapping[str, Any], n: int, timeout_s: float) -> Answer | str:
         """What the service answers, or why it cannot be reached now."""

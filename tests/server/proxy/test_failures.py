@@ -52,6 +52,14 @@ def test_a_busy_provider_is_asked_again(form: str, mode: str) -> None:
     assert through.provider.raw[2] == through.provider.raw[3]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_wait_in_milliseconds_goes_first(form: str) -> None:
+    """As the official clients read it; by the seconds the caller would hear of it at once."""
+    asked = {"retry-after-ms": "1", "retry-after": "900"}
+    with proxied(busy(form, 429, asked), Answer("Here.")) as through:
+        assert caller(through, form).ask("Hello.") == ["Here."]
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("form", FORMS)
 def test_what_the_service_does_not_try_again_the_client_does(form: str, mode: str) -> None:
@@ -73,11 +81,12 @@ def test_what_the_service_does_not_try_again_the_client_does(form: str, mode: st
     "failure",
     [
         lambda form: busy(form, 429, {"retry-after": "900"}),
+        lambda form: busy(form, 429, {"retry-after-ms": "900000", "retry-after": "0"}),
         lambda form: busy(form, 429, {"x-should-retry": "false"}),
         lambda form: Failure(429, '{"error": {"message": "slow down: insufficient_quota"}}', NOW),
         lambda form: busy(form, 400),
     ],
-    ids=["too long a wait", "told not to", "no credit", "a fault of the request"],
+    ids=["too long a wait", "too many milliseconds", "told not to", "no credit", "a fault of the request"],
 )
 def test_what_waiting_does_not_mend_is_told_at_once(failure: Callable[[str], Failure]) -> None:
     for form in FORMS:

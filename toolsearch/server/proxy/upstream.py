@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import TypeAlias
 from urllib.parse import quote
 
@@ -13,7 +13,7 @@ import httpx
 
 from toolsearch.exceptions import RequestRefusedError, UpstreamError
 from toolsearch.http.address import QuietURL, hidden_proxies
-from toolsearch.http.retries import RetryPolicy, parse_retry_after
+from toolsearch.http.retries import RetryPolicy, asked_wait_s
 from toolsearch.server.proxy.headers import RawHeaders
 from toolsearch.server.proxy.providers import Provider
 from toolsearch.server.proxy.settings import ProxySettings
@@ -108,8 +108,8 @@ class Upstream:
         headers = response.headers
         if headers.get("x-should-retry") == "false":
             return None
-        asked_for = parse_retry_after(headers.get("retry-after"), now=time.time())
-        if asked_for is not None and asked_for > self._retries.max_wait_s:
+        asked_for_s = asked_wait_s(headers, now=time.time())
+        if asked_for_s is not None and asked_for_s > self._retries.max_wait_s:
             return None
         # An account without credit is told by 429 as well, and does not fill up by waiting.
         try:
@@ -117,11 +117,10 @@ class Upstream:
                 return None
         except httpx.HTTPError:
             pass  # what there is of it says nothing else than its status
-        return self._wait_s(failures, headers)
+        return self._wait_s(failures, asked_for_s)
 
-    def _wait_s(self, failures: int, headers: Mapping[str, str] | None) -> float:
-        asked_for = None if headers is None else headers.get("retry-after")
-        return self._retries.wait_s(failures, asked_for, now=time.time(), random=random.random())  # noqa: S311
+    def _wait_s(self, failures: int, asked_for_s: float | None) -> float:
+        return self._retries.wait_s(failures, asked_for_s, random=random.random())  # noqa: S311
 
     def _request(
         self, provider: Provider, method: str, target: bytes, headers: RawHeaders, content: Content
