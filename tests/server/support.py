@@ -91,6 +91,7 @@ def service(
     callable_tools: tuple[Tool, ...] = (),
     reranker: Reranker | None = None,
     http: type[asyncio.Protocol] | None = None,
+    read_settings: Callable[[], ServerSettings] | None = None,
     **settings: Any,
 ) -> Iterator[Served]:
     """A service over an index of `tools`, in `folder` if it is given; with `wait` it is ready."""
@@ -99,7 +100,14 @@ def service(
     if folder is not None:
         index.save(folder)
     chosen = ServerSettings(**{"port": 0, "timeout_s": 120, **settings})
-    app = create_app(folder or index, chosen, embedder=embedder, tools=callable_tools, reranker=reranker)
+    app = create_app(
+        folder or index,
+        chosen,
+        embedder=embedder,
+        tools=callable_tools,
+        reranker=reranker,
+        read_settings=read_settings,
+    )
     app.state.clients = []
     with serving(app, chosen, http=http) as url, httpx.Client(base_url=url, timeout=120) as client:
         try:

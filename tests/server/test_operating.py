@@ -141,7 +141,9 @@ def test_a_hangup_reads_index_and_settings_again_and_drops_no_request(folder: Pa
         for thread in asking:
             thread.start()
         build_index(OFFICE[:4], BundledEmbedder()).save(folder)
-        running.config.write_text("read_only = true\nmax_results = 2\nport = 1\nmax_waiting = 9\n")
+        changed = ("read_only = true", "max_results = 2", "port = 1", "max_waiting = 9")
+        proxies = ("proxy_exchanges = 7", "proxy_retries = 1")
+        running.config.write_text("\n".join((*changed, *proxies)))
         running.signal(signal.SIGHUP)
         until(lambda: http.get("/v1/tools").json()["total"] == 4)
         until(lambda: len(http.post("/v1/search", json={"queries": "mail", "k": 5}).json()["hits"]) == 2)
@@ -154,7 +156,7 @@ def test_a_hangup_reads_index_and_settings_again_and_drops_no_request(folder: Pa
         for thread in asking:
             thread.join()
         assert set(statuses) == {200}
-        assert "count after a restart: max_waiting" in running.told()
+        assert "count after a restart: max_waiting, proxy_exchanges\n" in running.told()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

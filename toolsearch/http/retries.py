@@ -35,9 +35,9 @@ class RetryPolicy:
     def wait_s(self, failures: int, asked_for_s: float | None, *, random: float) -> float:
         """Seconds to wait after so many failures.
 
-        What the service asks for, by `asked_wait_s`, goes first. Otherwise the wait grows exponentially, and `random`
-        (from 0 to 1) takes up to half of it off, so that clients that failed together do not come
-        back together.
+        What the service asks for, by `asked_wait_s`, goes first. Otherwise the wait grows exponentially,
+        and `random` (from 0 to 1) takes up to half of it off, so that clients that failed together do not
+        come back together.
 
         Source: M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 ("equal jitter").
         """

@@ -21,6 +21,20 @@ RELOADED = frozenset(
         "timeout_s",
         "header_timeout_s",
         "call_timeout_s",
+        "proxy_timeout_s",
+        "proxy_connect_s",
+        "proxy_retries",
+        "proxy_retry_wait_s",
+        "proxy_max_rounds",
+        "proxy_max_body_bytes",
+        "proxy_max_running",
+        "proxy_whole_below_tokens",
+        "proxy_max_tools",
+        "proxy_catalog",
+        "proxy_pin",
+        "proxy_model",
+        "proxy_drop_header",
+        "proxy_only_header",
     }
 )
 """Settings that count from the next request on; the others take a restart."""

@@ -16,14 +16,14 @@ from toolsearch.adapters.routes import Route
 from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import AccessDeniedError, TooBusyError
 from toolsearch.server.incoming import Incoming, read_body
-from toolsearch.server.proxy.headers import HeaderRules
 from toolsearch.server.proxy.providers import KEY_HEADER, Provider, provider_at
 from toolsearch.server.proxy.readings import candidates, readings
+from toolsearch.server.proxy.rules import ProxyRules
 from toolsearch.server.proxy.searched import Asked, Searched
 from toolsearch.server.proxy.sending import Sending
 from toolsearch.server.proxy.tenants import Tenants
 from toolsearch.server.proxy.upstream import Upstream, target_of
-from toolsearch.server.proxy.wishes import ModelRules, read_wishes
+from toolsearch.server.proxy.wishes import read_wishes
 from toolsearch.server.service import Service
 
 if TYPE_CHECKING:
@@ -42,19 +42,13 @@ class Proxies:
     def __init__(
         self, app: ASGIApp, service: Service, providers: Sequence[Provider], upstream: Upstream
     ) -> None:
-        settings = service.settings
         self._app = app
         self._service = service
-        self._settings = settings
         self._providers = providers
         self._upstream = upstream
-        self._headers = HeaderRules(drop=settings.proxy_drop_header, only=settings.proxy_only_header)
-        self._searched = Searched(
-            service,
-            Tenants(settings, settings.tool_limit, service.catalog.embedder, service.sessions),
-            ModelRules(settings.proxy_model),
-            upstream,
-        )
+        self._rules = ProxyRules.of(service.settings)
+        tenants = Tenants(service.settings, service.catalog.embedder, service.sessions)
+        self._searched = Searched(service, tenants, upstream)
         self._running = 0
         self._salt = secrets.token_bytes(32)
 
@@ -68,7 +62,9 @@ class Proxies:
         scope["route"] = SimpleNamespace(path_format=provider.template(route, path))
         scope["state"]["caller"].require(KeyScope.SEARCH)
         self._check_keys(scope)
-        if self._running >= self._settings.proxy_max_running:
+        if self._rules.settings is not self._service.settings:
+            self._rules = ProxyRules.of(self._service.settings)
+        if self._running >= self._rules.settings.proxy_max_running:
             raise TooBusyError
         self._running += 1
         try:
@@ -79,31 +75,33 @@ class Proxies:
     async def _answered(
         self, provider: Provider, route: Route | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
+        rules = self._rules
         raw_path = scope.get("raw_path") or b""
         target = target_of(raw_path, scope["path"], provider.prefix, scope["query_string"])
         if route is not None:
             target = target_of(b"", provider.plain(scope["path"]), provider.prefix, scope["query_string"])
-        headers = self._headers.to_provider(scope["headers"])
+        headers = rules.headers.to_provider(scope["headers"])
         incoming = Incoming(receive)
         if route is None:
             has_body = any(name in _BODY_HEADERS for name, _ in scope["headers"])
             content = incoming.chunks(timeout_s=self._service.settings.timeout_s) if has_body else None
             if content is None:
                 incoming.read()
-            asking = self._upstream.ask(provider, scope["method"], target, headers, content)
+            asking = self._upstream.ask(provider, scope["method"], target, headers, content, rules=rules)
             await incoming.while_there(_passed(asking, send))
             return
-        limit, timeout_s = self._settings.proxy_max_body_bytes, self._service.settings.timeout_s
+        limit, timeout_s = rules.settings.proxy_max_body_bytes, rules.settings.timeout_s
         raw = await read_body(scope, receive, limit=limit, timeout_s=timeout_s)
         incoming.read()
         state = scope["state"]
-        wishes = read_wishes(scope["headers"], self._settings)
+        wishes = read_wishes(scope["headers"], rules.settings)
         asked = Asked(
             provider=provider,
             route=route,
             target=target,
             headers=headers,
             raw=raw,
+            rules=rules,
             caller=state["caller"],
             wishes=wishes,
             session_id=_own_session(wishes.session_id, scope),

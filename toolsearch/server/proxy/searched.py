@@ -29,11 +29,12 @@ from toolsearch.server.proxy.events import error_event
 from toolsearch.server.proxy.headers import RawHeaders
 from toolsearch.server.proxy.providers import Provider
 from toolsearch.server.proxy.rounds import Rounds
+from toolsearch.server.proxy.rules import ProxyRules
 from toolsearch.server.proxy.said import json_text
 from toolsearch.server.proxy.sending import Sending
 from toolsearch.server.proxy.tenants import Tenant, Tenants
 from toolsearch.server.proxy.upstream import Upstream
-from toolsearch.server.proxy.wishes import ModelRules, Wishes
+from toolsearch.server.proxy.wishes import Wishes
 from toolsearch.server.service import Service
 from toolsearch.tools import ToolContext
 
@@ -69,6 +70,7 @@ class Asked:
     target: bytes
     headers: RawHeaders
     raw: bytes
+    rules: ProxyRules
     caller: Caller
     wishes: Wishes
     session_id: str
@@ -94,10 +96,9 @@ class Prepared:
 class Searched:
     """Answers such requests."""
 
-    def __init__(self, service: Service, tenants: Tenants, models: ModelRules, upstream: Upstream) -> None:
+    def __init__(self, service: Service, tenants: Tenants, upstream: Upstream) -> None:
         self._service = service
         self._tenants = tenants
-        self._models = models
         self._upstream = upstream
 
     async def answer(self, asked: Asked, send: Send) -> None:
@@ -134,12 +135,12 @@ class Searched:
             RequestRefusedError: it has to be, and cannot.
         """
         if any(name == b"content-encoding" for name, _ in asked.headers):
-            if self._models:
+            if asked.rules.models:
                 raise RequestRefusedError(_UNREAD)
             return False
         catalog = asked.wishes.catalog
-        wants_catalog = self._service.settings.proxy_catalog if catalog is None else catalog
-        return wants_catalog or bool(self._models) or _TOOLS in asked.raw
+        wants_catalog = asked.rules.settings.proxy_catalog if catalog is None else catalog
+        return wants_catalog or bool(asked.rules.models) or _TOOLS in asked.raw
 
     async def _prepared(self, asked: Asked) -> Prepared:
         if not self._may_change(asked):
@@ -152,7 +153,7 @@ class Searched:
         else:
             body = await run(tenant.bodies.read, asked.raw)
         if body is None:
-            if self._models:
+            if asked.rules.models:
                 raise RequestRefusedError(_UNREAD)
             return Prepared(asked.raw)
         if self._is_quick(asked, tenant, body):
@@ -164,18 +165,19 @@ class Searched:
         wishes = asked.wishes
         if wishes.session_id or wishes.catalog or not body.tools_key or body.n_read > _SMALL:
             return False
-        return tenant.own(wishes.pins).lists.has_opened(_list_key(asked, body))
+        return tenant.own(wishes.pins, asked.rules.settings).lists.has_opened(_list_key(asked, body))
 
     def _opened(self, asked: Asked, tenant: Tenant, body: Body) -> Prepared:
         request, raw = body.request, asked.raw
-        if self._models and (name := self._models.in_request(request)) != request["model"]:
+        models = asked.rules.models
+        if models and (name := models.in_request(request)) != request["model"]:
             request = {**request, "model": name}
             raw = json_text(request)
         tools = request.get("tools")
         if tools is not None and not isinstance(tools, list):
             return Prepared(raw)
         catalog = asked.wishes.catalog
-        over_catalog = (self._service.settings.proxy_catalog and not tools) if catalog is None else catalog
+        over_catalog = (asked.rules.settings.proxy_catalog and not tools) if catalog is None else catalog
         if not (tools or over_catalog):
             return Prepared(raw)
         try:
@@ -193,10 +195,10 @@ class Searched:
     def _turn(
         self, asked: Asked, tenant: Tenant, request: dict[str, Any], list_key: bytes, over_catalog: bool
     ) -> Turn | None:
-        pins = asked.wishes.pins
-        searching = tenant.own(pins)
+        pins, settings = asked.wishes.pins, asked.rules.settings
+        searching = tenant.own(pins, settings)
         if over_catalog:
-            searching = tenant.catalog(self._service.catalog, asked.caller.rule, pins)
+            searching = tenant.catalog(self._service.catalog, asked.caller.rule, pins, settings)
         return searching.open(
             asked.route.api,
             request,
@@ -209,7 +211,7 @@ class Searched:
     async def _run(self, asked: Asked, calls: Sequence[PlannedCall]) -> Sequence[ToolResult]:
         """What tools of the service give; whatever goes wrong is a result too."""
         context = ToolContext(session_id=asked.wishes.session_id, tenant=asked.caller.tenant)
-        manager = ToolCallingManager(call_timeout_s=self._service.settings.call_timeout_s)
+        manager = ToolCallingManager(call_timeout_s=asked.rules.settings.call_timeout_s)
         outcomes = await manager.execute(calls, context)
         for _ in calls:
             self._service.usage.called(asked.caller.tenant)
@@ -220,7 +222,9 @@ class Searched:
         headers = [(name, value) for name, value in asked.headers if name != b"content-length"]
         if searched:
             headers = list(_of_round(headers, number))
-        return await self._upstream.ask(asked.provider, "POST", asked.target, headers, body, again=True)
+        return await self._upstream.ask(
+            asked.provider, "POST", asked.target, headers, body, rules=asked.rules, again=True
+        )
 
     def _measure(self, turn: Turn, asked: Asked) -> None:
         """Add what the turn sent and spared to the usage of the tenant."""

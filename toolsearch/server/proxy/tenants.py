@@ -19,8 +19,8 @@ from toolsearch.retrieval.searcher import ToolSearcher
 from toolsearch.server.keys import Caller
 from toolsearch.server.live import LiveCatalog
 from toolsearch.server.proxy.body import KnownTools
-from toolsearch.server.proxy.settings import ProxySettings
 from toolsearch.server.proxy.vectors import RecentVectors
+from toolsearch.server.settings import ServerSettings
 from toolsearch.session.base import SessionStore
 
 Pins: TypeAlias = tuple[str, ...]
@@ -34,36 +34,36 @@ _WAYS_KEPT = 4
 class Tenant:
     """Lists of tools with their indexes, and search exchanges; the latest of each."""
 
-    def __init__(
-        self, settings: ProxySettings, limit: int, embedder: Embedder, sessions: SessionStore
-    ) -> None:
+    def __init__(self, settings: ServerSettings, embedder: Embedder, sessions: SessionStore) -> None:
+        """`settings` say how much is kept."""
         self.bodies = KnownTools(settings.proxy_tool_lists)
-        self._settings = settings
-        self._limit = limit
         self._vectors = RecentVectors(embedder)
         self._sessions = sessions
         self._recall = Recall(settings.proxy_exchanges)
         self._kept: OrderedDict[object, tuple[ToolIndex | None, Searching]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def own(self, pins: Pins) -> Searching:
+    def own(self, pins: Pins, settings: ServerSettings) -> Searching:
         """Searches the tools that a request brings."""
-        return self._way(pins, None, partial(self._lists, pins))
+        return self._way((pins, _limits(settings)), None, settings, partial(self._lists, settings, pins))
 
-    def catalog(self, live: LiveCatalog, rule: ToolFilter, pins: Pins) -> Searching:
+    def catalog(self, live: LiveCatalog, rule: ToolFilter, pins: Pins, settings: ServerSettings) -> Searching:
         """Searches what `rule` permits of the catalog as it is now.
 
         Raises:
             NotReadyError: it is not loaded.
         """
         searcher = live.searcher
-        return self._way((pins, rule), searcher.index, partial(self._lists, pins, searcher, rule))
+        make = partial(self._lists, settings, pins, searcher, rule)
+        return self._way((pins, rule, _limits(settings)), searcher.index, settings, make)
 
-    def _way(self, key: object, index: ToolIndex | None, make: Callable[[], ToolLists]) -> Searching:
+    def _way(
+        self, key: object, index: ToolIndex | None, settings: ServerSettings, make: Callable[[], ToolLists]
+    ) -> Searching:
         with self._lock:
             known = self._kept.get(key)
             if known is None or known[0] is not index:
-                searching = Searching(make(), self._sessions, self._recall, self._settings.proxy_max_rounds)
+                searching = Searching(make(), self._sessions, self._recall, settings.proxy_max_rounds)
                 known = self._kept[key] = index, searching
                 if len(self._kept) > _WAYS_KEPT:
                     self._kept.popitem(last=False)
@@ -71,14 +71,17 @@ class Tenant:
             return known[1]
 
     def _lists(
-        self, pins: Pins, searcher: ToolSearcher | None = None, rule: ToolFilter | None = None
+        self,
+        settings: ServerSettings,
+        pins: Pins,
+        searcher: ToolSearcher | None = None,
+        rule: ToolFilter | None = None,
     ) -> ToolLists:
         """Over what `rule` permits of the catalog of `searcher`, or over the tools of requests alone."""
-        settings = self._settings
         return ToolLists(
             DiscoverySettings(
                 pinned=pins,
-                limit=self._limit,
+                limit=settings.tool_limit,
                 max_tools=settings.proxy_max_tools,
                 whole_below_tokens=settings.proxy_whole_below_tokens if searcher is None else 0,
             ),
@@ -94,11 +97,9 @@ class Tenant:
 class Tenants:
     """The tenants that asked last. Safe to use from several threads."""
 
-    def __init__(
-        self, settings: ProxySettings, limit: int, embedder: Embedder, sessions: SessionStore
-    ) -> None:
-        """`limit` is how many tools a query loads; the embedder is that of the catalog."""
-        self._make = partial(Tenant, settings, limit, embedder, sessions)
+    def __init__(self, settings: ServerSettings, embedder: Embedder, sessions: SessionStore) -> None:
+        """The embedder is that of the catalog."""
+        self._make = partial(Tenant, settings, embedder, sessions)
         self._kept: OrderedDict[str, Tenant] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -111,3 +112,8 @@ class Tenants:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(caller.tenant)
             return tenant
+
+
+def _limits(settings: ServerSettings) -> tuple[int, ...]:
+    """Of the settings that may change, those that a way to search is made of."""
+    return settings.proxy_max_tools, settings.proxy_whole_below_tokens, settings.proxy_max_rounds

@@ -16,13 +16,13 @@ from toolsearch.http.address import QuietURL, hidden_proxies
 from toolsearch.http.retries import RetryPolicy, asked_wait_s
 from toolsearch.server.proxy.headers import RawHeaders
 from toolsearch.server.proxy.providers import Provider
+from toolsearch.server.proxy.rules import ProxyRules
 from toolsearch.server.proxy.settings import ProxySettings
 
 Content: TypeAlias = bytes | AsyncIterator[bytes] | None
 
 _PASSING = frozenset({429, 500, 502, 503, 504, 529})
 _NO_QUOTA = b"insufficient_quota"
-_BASE_WAIT_S = 0.5
 _URLS_KEPT = 64
 # Nobody's request has been carried out.
 _BEFORE_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -49,13 +49,7 @@ class Upstream:
     """Opens nothing yet. Redirects are not followed, and cookies are not kept."""
 
     def __init__(self, settings: ProxySettings) -> None:
-        self._timeout = httpx.Timeout(settings.proxy_timeout_s, connect=settings.proxy_connect_s).as_dict()
-        self._retries = RetryPolicy(
-            attempts=settings.proxy_retries + 1,
-            base_wait_s=_BASE_WAIT_S,
-            max_wait_s=settings.proxy_retry_wait_s,
-        )
-        self._max_running = settings.proxy_max_running
+        self._max_idle = settings.proxy_max_running
         self._client: httpx.AsyncClient | None = None
         self._urls: dict[tuple[str, bytes], httpx.URL] = {}
 
@@ -72,6 +66,7 @@ class Upstream:
         headers: RawHeaders,
         content: Content,
         *,
+        rules: ProxyRules,
         again: bool = False,
     ) -> httpx.Response:
         """The response, whose body has not been read yet and which is to be closed.
@@ -83,54 +78,32 @@ class Upstream:
         Raises:
             UpstreamError: there is none.
         """
-        failures = 0
+        failures, retries = 0, rules.retries
         while True:
-            request = self._request(provider, method, target, headers, content)
+            request = httpx.Request(
+                method,
+                provider.upstream,
+                headers=list(headers),
+                content=content,
+                extensions={"timeout": rules.timeout},
+            )
+            request.url = self._url(provider, target)
             try:
                 response = await self._open_client().send(request, stream=True)
             except httpx.TransportError as exc:
                 failures += 1
-                if not again or isinstance(exc, httpx.ReadTimeout) or failures >= self._retries.attempts:
+                if not again or isinstance(exc, httpx.ReadTimeout) or failures >= retries.attempts:
                     raise _no_answer(exc) from exc
-                await asyncio.sleep(self._wait_s(failures, None))
+                await asyncio.sleep(_wait_s(retries, failures, None))
                 continue
             failures += 1
-            if not again or response.status_code not in _PASSING or failures >= self._retries.attempts:
+            if not again or response.status_code not in _PASSING or failures >= retries.attempts:
                 return response
-            wait_s = await self._wait_after(response, failures)
+            wait_s = await _wait_after(response, failures, retries)
             if wait_s is None:
                 return response
             await response.aclose()
             await asyncio.sleep(wait_s)
-
-    async def _wait_after(self, response: httpx.Response, failures: int) -> float | None:
-        """Seconds to wait before the next try; None where the caller is to hear of this one."""
-        headers = response.headers
-        if headers.get("x-should-retry") == "false":
-            return None
-        asked_for_s = asked_wait_s(headers, now=time.time())
-        if asked_for_s is not None and asked_for_s > self._retries.max_wait_s:
-            return None
-        # An account without credit is told by 429 as well, and does not fill up by waiting.
-        try:
-            if response.status_code == 429 and _NO_QUOTA in await response.aread():
-                return None
-        except httpx.HTTPError:
-            pass  # what there is of it says nothing else than its status
-        return self._wait_s(failures, asked_for_s)
-
-    def _wait_s(self, failures: int, asked_for_s: float | None) -> float:
-        return self._retries.wait_s(failures, asked_for_s, random=random.random())  # noqa: S311
-
-    def _request(
-        self, provider: Provider, method: str, target: bytes, headers: RawHeaders, content: Content
-    ) -> httpx.Request:
-        extensions = {"timeout": self._timeout}
-        request = httpx.Request(
-            method, provider.upstream, headers=list(headers), content=content, extensions=extensions
-        )
-        request.url = self._url(provider, target)
-        return request
 
     def _url(self, provider: Provider, target: bytes) -> httpx.URL:
         known = self._urls.get((provider.name, target))
@@ -146,11 +119,9 @@ class Upstream:
     def _open_client(self) -> httpx.AsyncClient:
         if self._client is None:
             with hidden_proxies():
-                self._client = _Client(
-                    limits=httpx.Limits(
-                        max_connections=self._max_running, max_keepalive_connections=self._max_running
-                    ),
-                )
+                # As many are open as requests run, of which there is a limit that may change.
+                limits = httpx.Limits(max_connections=None, max_keepalive_connections=self._max_idle)
+                self._client = _Client(limits=limits)
         return self._client
 
 
@@ -169,6 +140,27 @@ def target_of(raw_path: bytes, path: str, prefix: str, query: bytes) -> bytes:
         raw_path = quote(path, safe="/:@!$&'()*+,;=-._~").encode()
     rest = raw_path[len(prefix) :]
     return rest + b"?" + query if query else rest
+
+
+async def _wait_after(response: httpx.Response, failures: int, retries: RetryPolicy) -> float | None:
+    """Seconds to wait before the next try; None where the caller is to hear of this one."""
+    headers = response.headers
+    if headers.get("x-should-retry") == "false":
+        return None
+    asked_for_s = asked_wait_s(headers, now=time.time())
+    if asked_for_s is not None and asked_for_s > retries.max_wait_s:
+        return None
+    # An account without credit is told by 429 as well, and does not fill up by waiting.
+    try:
+        if response.status_code == 429 and _NO_QUOTA in await response.aread():
+            return None
+    except httpx.HTTPError:
+        pass  # what there is of it says nothing else than its status
+    return _wait_s(retries, failures, asked_for_s)
+
+
+def _wait_s(retries: RetryPolicy, failures: int, asked_for_s: float | None) -> float:
+    return retries.wait_s(failures, asked_for_s, random=random.random())  # noqa: S311
 
 
 def _no_answer(error: httpx.TransportError) -> UpstreamError:
