@@ -1,9 +1,12 @@
 """A search finds what is asked for, the same way every time."""
 
+import gc
 import math
 import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -480,6 +483,22 @@ def test_a_text_that_the_encoder_fails_on_costs_only_its_own_request() -> None:
     first, failed = over.search_many(["send email", "the weather"])
     assert isinstance(first, SearchResult)
     assert isinstance(failed, EmbeddingError)
+
+
+def test_an_index_that_was_replaced_is_freed_without_the_garbage_collector(tmp_path: Path) -> None:
+    """A service has the collector leave alone what it has loaded."""
+    over, fresh = searcher(), HashingEmbedder()
+    over.index.save(tmp_path / "index")
+    gc.collect()
+    gc.disable()
+    try:
+        over.index = ToolIndex.load(tmp_path / "index", fresh)
+        assert over.search("send email").hits
+        parts = [weakref.ref(part) for part in (over.index, over.index.tools, over.index.name_index.keys)]
+        over.index = build_index(Catalog(OFFICE[:2]), fresh)
+        assert [part() for part in parts] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_requests_together_share_their_time() -> None:

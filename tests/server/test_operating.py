@@ -22,6 +22,22 @@ from toolsearch.api.scopes import KeyScope
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.retrieval.building import build_index
 
+ONE_PROCESS = """
+import gc, sys, time
+from toolsearch import build_index
+from toolsearch.server import create_app, serving
+from toolsearch.testing import HashingEmbedder
+from tests.retrieval.support import OFFICE
+import httpx
+
+embedder = HashingEmbedder()
+app = create_app(build_index(OFFICE, embedder), embedder=embedder, own_process=sys.argv[1] == "own")
+with serving(app) as url:
+    while httpx.get(url + "/readyz").status_code != 200:
+        time.sleep(0.01)
+    print(gc.get_freeze_count() > 0)
+"""
+
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
 
 
@@ -188,3 +204,11 @@ def test_stopping_under_load_answers_every_request_that_was_taken(folder: Path) 
         assert set(statuses) == {200}
         # A connection may be closed between two requests, but not within an answer.
         assert not [exc for exc in broken if "incomplete" in str(exc)]
+
+
+@pytest.mark.parametrize("process", ["own", "shared"])
+def test_a_process_of_its_own_spares_what_is_loaded_the_search_for_garbage(process: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", ONE_PROCESS, process], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert ran.stdout.split() == [str(process == "own")]

@@ -281,7 +281,9 @@ def serve(
     what = (
         index if index is not None and not isinstance(settings.database, DatabaseUrl) else settings.database
     )
-    app = create_app(index, settings, embedder=chosen, tools=tools, read_settings=read_settings)
+    app = create_app(
+        index, settings, embedder=chosen, tools=tools, read_settings=read_settings, own_process=True
+    )
     server = make_server(app, settings, on_start=lambda url: say(f"Serving {what} at {url}"))
     with telling_what_is_taken(settings.host, settings.port, "--port N"):
         server.run()

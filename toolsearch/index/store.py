@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,8 +19,8 @@ from toolsearch.tools import Tool
 TOOLS_FILE = "tools.jsonl"
 OFFSETS_FILE = "tools.offsets.npy"
 
-DECODED_TOOLS = 1024
-"""How many decoded tools a `StoredTools` keeps."""
+DECODED_TOOLS = 4096
+"""How many decoded tools a `StoredTools` keeps; of public tools they take about 20 MB."""
 
 
 class StoredTools(Mapping[str, Tool]):
@@ -31,13 +32,13 @@ class StoredTools(Mapping[str, Tool]):
 
     def __init__(self, path: Path, offsets: NDArray[np.int64], row_of: Mapping[str, int]) -> None:
         """Use `read`."""
-        self._index = path.parent.parent
-        self._offsets = offsets
         self._row_of = row_of
         with path.open("rb") as file:
             # An empty file cannot be mapped.
-            self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if len(row_of) else b""
-        self._decoded = lru_cache(DECODED_TOOLS)(self._decode)
+            lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if len(row_of) else b""
+        self._lines = _Lines(path.parent.parent, lines, offsets, row_of)
+        # Of another object than this one, which so is freed as soon as nobody needs it.
+        self._decoded = lru_cache(DECODED_TOOLS)(self._lines.tool)
 
     @classmethod
     def read(cls, folder: Path, row_of: Mapping[str, int]) -> StoredTools:
@@ -68,17 +69,28 @@ class StoredTools(Mapping[str, Tool]):
 
     def line(self, name: str) -> bytes:
         """The line of a tool as it was written, with its line end."""
-        row = self._row_of[name]
-        return self._lines[self._offsets[row] : self._offsets[row + 1]]
+        return self._lines.line(self._row_of[name])
 
-    def _decode(self, row: int) -> Tool:
-        line = self._lines[self._offsets[row] : self._offsets[row + 1]]
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """The lines of ``tools.jsonl``."""
+
+    index: Path
+    lines: mmap.mmap | bytes
+    offsets: NDArray[np.int64]
+    row_of: Mapping[str, int]
+
+    def line(self, row: int) -> bytes:
+        return self.lines[self.offsets[row] : self.offsets[row + 1]]
+
+    def tool(self, row: int) -> Tool:
         try:
-            tool = tool_from_record(json.loads(line))
+            tool = tool_from_record(json.loads(self.line(row)))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as exc:
-            raise IndexDamagedError(self._index, f"{TOOLS_FILE}:{row + 1}", "is not a tool") from exc
-        if self._row_of.get(tool.name) != row:
-            raise IndexDamagedError(self._index, f"{TOOLS_FILE}:{row + 1}", "is another tool")
+            raise IndexDamagedError(self.index, f"{TOOLS_FILE}:{row + 1}", "is not a tool") from exc
+        if self.row_of.get(tool.name) != row:
+            raise IndexDamagedError(self.index, f"{TOOLS_FILE}:{row + 1}", "is another tool")
         return tool
 
 

@@ -42,6 +42,8 @@ def in_turn(rankings: Sequence[Sequence[int]], k: int) -> list[tuple[int, int]]:
     A row that several rankings hold is taken once, from the first of them that reaches it, and does not
     cost a later ranking its turn.
     """
+    if len(rankings) == 1:
+        return [(row, 0) for row in dict.fromkeys(rankings[0])][:k]
     taken: dict[int, int] = {}
     iterators = [iter(ranking) for ranking in rankings]
     alive = list(range(len(rankings)))

@@ -32,6 +32,7 @@ def create_app(
     tools: Tools = (),
     read_settings: Callable[[], ServerSettings] | None = None,
     reranker: Reranker | None = None,
+    own_process: bool = False,
 ) -> FastAPI:
     """An application that answers from `index`, which is loaded when it starts.
 
@@ -42,6 +43,8 @@ def create_app(
         tools: What may be called over HTTP; none by default.
         read_settings: Reads the settings again on a reload, where limits and keys may have changed.
         reranker: By default what the settings name.
+        own_process: Whether nothing else runs in this process: then the garbage collector leaves alone what
+            was there when the index was loaded.
 
     Raises:
         ImportError: the extra ``server`` is not installed, or ``postgres`` where the database needs it.
@@ -85,7 +88,7 @@ def create_app(
     if reranker is None and settings.rerank:
         reranker = _reranker(settings.rerank)
     current = CurrentSettings(settings, read_settings)
-    service = Service.open(given, current, embedder, tools, reranker=reranker)
+    service = Service.open(given, current, embedder, tools, reranker=reranker, own_process=own_process)
 
     providers = providers_of(settings)
     upstream = _upstream(settings) if providers else None
