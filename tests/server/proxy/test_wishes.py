@@ -89,6 +89,43 @@ def test_few_tools_are_sent_whole_and_many_are_searched(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_what_has_no_effect_is_reported(form: str) -> None:
+    """Where nothing is searched. A header that asks for nothing is not reported, and no setting is."""
+    tools = {"tools": definitions(form, TOOLS)}
+    searching = {"tools": [*tools["tools"], {"type": "tool_search_x", "name": "native"}]}
+    pin = {"X-ToolSearch-Pin": "get_weather", "X-ToolSearch-Session": "s", "X-ToolSearch-Catalog": "none"}
+    with proxied(then=Answer("Hi."), proxy_whole_below_tokens=4000, proxy_pin=("web__*",)) as through:
+
+        def skipped(more: Any, headers: dict[str, str]) -> Any:
+            body = {**message(form, "Hi"), **more}
+            told = through.post(form, body, headers)
+            assert told.status_code == 200
+            return told.headers.get("x-toolsearch-skipped")
+
+        why = "its tools cost less than 4000 tokens, so all of them are sent."
+        assert skipped(tools, pin) == f"X-ToolSearch-Session, X-ToolSearch-Pin had no effect: {why}"
+        assert "has no tools" in str(skipped({}, pin))
+        if form != "openai_chat":
+            assert "has no tools" in str(skipped({"tools": []}, pin))
+            assert "the provider's own search" in str(skipped(searching, pin))
+        asks_nothing = {
+            "X-ToolSearch-Pin": ",",
+            "X-ToolSearch-Call": "false",
+            "X-ToolSearch-Catalog": "none",
+        }
+        for more in (tools, {}):
+            assert skipped(more, {}) is None
+            assert skipped(more, asks_nothing) is None
+        assert skipped(tools, IN_CATALOG) is None
+        idle = "X-ToolSearch-Call had no effect: the service has no tools to run."
+        assert skipped({}, {**IN_CATALOG, "X-ToolSearch-Call": "true"}) == idle
+    with proxied(then=Answer("Hi.")) as through:
+        idle = "X-ToolSearch-Call had no effect: the catalog is not searched."
+        assert skipped(tools, {"X-ToolSearch-Call": "true"}) == idle
+        assert skipped(tools, pin) is None
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_caller_with_a_tool_search_of_its_own_is_left_alone(form: str) -> None:
     tools = [("tool_search", "Find tools."), *TOOLS]
     own = search_call("anything", call_id="c9")

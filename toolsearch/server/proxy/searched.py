@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,10 @@ from toolsearch.server.proxy.rounds import Rounds
 from toolsearch.server.proxy.rules import ProxyRules
 from toolsearch.server.proxy.said import json_text
 from toolsearch.server.proxy.sending import Sending
+from toolsearch.server.proxy.settings import ProxySettings
 from toolsearch.server.proxy.tenants import Tenant, Tenants
 from toolsearch.server.proxy.upstream import Upstream
-from toolsearch.server.proxy.wishes import Wishes
+from toolsearch.server.proxy.wishes import CALL_HEADER, Wishes
 from toolsearch.server.service import Service
 from toolsearch.tools import ToolContext
 
@@ -50,6 +51,11 @@ _UNREAD = (
     "Which models may be asked is restricted here, and the body cannot be read. Send one JSON object in "
     "UTF-8, each member once and without a Content-Encoding."
 )
+
+_NO_TOOLS = "the request has no tools."
+_NO_LIST = "its tools are no list."
+_NO_BODY = "its body cannot be read."
+_ENCODED = "its body has a Content-Encoding, so it is not read."
 
 _log = logging.getLogger(__name__)
 
@@ -128,8 +134,8 @@ class Searched:
         finally:
             self._measure(turn, asked)
 
-    def _may_change(self, asked: Asked) -> bool:
-        """Whether the body has to be read.
+    def _unread(self, asked: Asked) -> str:
+        """Why the body need not be read; empty where it has to be.
 
         Raises:
             RequestRefusedError: it has to be, and cannot.
@@ -137,14 +143,14 @@ class Searched:
         if any(name == b"content-encoding" for name, _ in asked.headers):
             if asked.rules.models:
                 raise RequestRefusedError(_UNREAD)
-            return False
+            return _ENCODED
         catalog = asked.wishes.catalog
         wants_catalog = asked.rules.settings.proxy_catalog if catalog is None else catalog
-        return wants_catalog or bool(asked.rules.models) or _TOOLS in asked.raw
+        return "" if wants_catalog or asked.rules.models or _TOOLS in asked.raw else _NO_TOOLS
 
     async def _prepared(self, asked: Asked) -> Prepared:
-        if not self._may_change(asked):
-            return Prepared(asked.raw)
+        if reason := self._unread(asked):
+            return _as_it_came(asked, asked.raw, reason)
         tenant = self._tenants.of(asked.caller)
         # An index that has to be built takes as long as it takes.
         run = self._service.work.run_long
@@ -155,7 +161,7 @@ class Searched:
         if body is None:
             if asked.rules.models:
                 raise RequestRefusedError(_UNREAD)
-            return Prepared(asked.raw)
+            return _as_it_came(asked, asked.raw, _NO_BODY)
         if self._is_quick(asked, tenant, body):
             return self._opened(asked, tenant, body)
         return await run(self._opened, asked, tenant, body)
@@ -175,11 +181,11 @@ class Searched:
             raw = json_text(request)
         tools = request.get("tools")
         if tools is not None and not isinstance(tools, list):
-            return Prepared(raw)
+            return _as_it_came(asked, raw, _NO_LIST)
         catalog = asked.wishes.catalog
         over_catalog = (asked.rules.settings.proxy_catalog and not tools) if catalog is None else catalog
         if not (tools or over_catalog):
-            return Prepared(raw)
+            return _as_it_came(asked, raw, _NO_TOOLS)
         try:
             listed = {**request, "tools": tools or []}
             turn = self._turn(asked, tenant, listed, _list_key(asked, body), over_catalog)
@@ -189,8 +195,17 @@ class Searched:
             _log.debug("Tools of request %s are sent whole: %s", asked.request_id, type(exc).__name__)
             return Prepared(raw, skipped=str(exc))
         if turn is None:
-            return Prepared(raw)
-        return Prepared(json_text(turn.request()), turn, streamed=bool(request.get("stream")))
+            return _as_it_came(asked, raw, _why_whole(tools or (), asked.rules.settings))
+        skipped = self._idle_call(asked, over_catalog)
+        return Prepared(json_text(turn.request()), turn, bool(request.get("stream")), skipped)
+
+    def _idle_call(self, asked: Asked, over_catalog: bool) -> str:
+        """Why no tool can be run here though that was asked for; empty where one can, or nobody asked."""
+        if not asked.wishes.calls or (over_catalog and self._service.callable_tools):
+            return ""
+        return replace(asked.wishes, told=(CALL_HEADER,)).without_effect(
+            "the service has no tools to run." if over_catalog else "the catalog is not searched."
+        )
 
     def _turn(
         self, asked: Asked, tenant: Tenant, request: dict[str, Any], list_key: bytes, over_catalog: bool
@@ -233,6 +248,18 @@ class Searched:
         self._service.usage.offered(
             asked.caller.tenant, searches=n_searches, sent_tokens=sent, spared_tokens=max(whole - sent, 0)
         )
+
+
+def _as_it_came(asked: Asked, raw: bytes, reason: str) -> Prepared:
+    """A request that goes out without a search, which is told where headers have asked for something."""
+    return Prepared(raw, skipped=asked.wishes.without_effect(reason))
+
+
+def _why_whole(tools: Iterable[Any], settings: ProxySettings) -> str:
+    """Why a list of tools that can be searched is not."""
+    if any(isinstance(tool, dict) and str(tool.get("type")).startswith("tool_search") for tool in tools):
+        return "its tools contain the provider's own search."
+    return f"its tools cost less than {settings.proxy_whole_below_tokens} tokens, so all of them are sent."
 
 
 def _list_key(asked: Asked, body: Body) -> bytes:

@@ -17,6 +17,13 @@ SESSION, CATALOG, PIN, CALL = (
     *("x-toolsearch-session", "x-toolsearch-catalog"),
     *("x-toolsearch-pin", "x-toolsearch-call"),
 )
+CALL_HEADER = "X-ToolSearch-Call"
+_SPELLED = {
+    SESSION: "X-ToolSearch-Session",
+    CATALOG: "X-ToolSearch-Catalog",
+    PIN: "X-ToolSearch-Pin",
+    CALL: CALL_HEADER,
+}
 _CATALOGS = ("default", "none")
 _YES_NO = {"true": True, "false": False}
 _MAX_PINS = 100
@@ -31,12 +38,18 @@ class Wishes:
         catalog: Whether to search the catalog of the service; None leaves it to the settings.
         pins: Tools to send in any case, by name or glob.
         calls: Whether the service is to run the tools that it can run.
+        told: The headers that asked for something, as the documentation spells them.
     """
 
     session_id: str = ""
     catalog: bool | None = None
     pins: tuple[str, ...] = ()
     calls: bool = False
+    told: tuple[str, ...] = ()
+
+    def without_effect(self, reason: str) -> str:
+        """Says of what was asked for that it had no effect; empty where nothing was."""
+        return f"{', '.join(self.told)} had no effect: {reason}" if self.told else ""
 
 
 def read_wishes(headers: RawHeaders, settings: ProxySettings) -> Wishes:
@@ -63,11 +76,13 @@ def read_wishes(headers: RawHeaders, settings: ProxySettings) -> Wishes:
     pins = tuple(filter(None, map(str.strip, told.get(PIN, "").split(","))))
     if len(pins) > _MAX_PINS:
         raise RequestRefusedError(f"{PIN} names more than {_MAX_PINS} tools.")
+    asks = {SESSION: session_id, CATALOG: catalog == "default", PIN: pins, CALL: _YES_NO[calls]}
     return Wishes(
         session_id,
         None if catalog is None else catalog == "default",
         tuple(dict.fromkeys((*settings.proxy_pin, *pins))),
         _YES_NO[calls],
+        tuple(_SPELLED[name] for name in _SPELLED if asks[name]),
     )
 
 
