@@ -128,6 +128,30 @@ def test_calls_of_sessions_are_kept_as_feedback_and_learned() -> None:
         assert set(usage_of(served.http, "the ritual of a day")) == {"ritual"}
 
 
+def test_what_a_tool_gave_is_told_though_nothing_can_be_learned_of_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A failure would have the caller run it again: the tool is gone by then, or the disk is full."""
+
+    @tool
+    def vanishing() -> str:
+        """A tool that takes itself out of the catalog."""
+        assert served.http.delete("/v1/tools/vanishing").status_code == 204
+        return "ran"
+
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("disk is full at /secret")
+
+    with service((*OFFICE, vanishing, ritual), callable_tools=(vanishing, ritual), learn=True) as served:
+        done = served.http.post("/v1/calls", json={"name": "vanishing"})
+        assert (done.status_code, done.json().get("text")) == (200, "ran")
+        monkeypatch.setattr(served.app.state.service.records, "add_feedback", fail)
+        done = served.http.post("/v1/calls", json={"name": "ritual", "arguments": {"day": "friday"}})
+        assert (done.status_code, done.json().get("text")) == (200, "friday")
+    told = [record.getMessage() for record in caplog.records if "of a call" in record.getMessage()]
+    assert [text.rpartition(" ")[2] for text in told] == ["UnknownToolError", "OperationalError"]
+
+
 def test_texts_of_queries_are_kept_only_where_that_is_set(tmp_path: Path) -> None:
     for keep, kept in ((False, ""), (True, JARGON)):
         path = tmp_path / f"{keep}.db"

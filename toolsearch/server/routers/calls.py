@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -22,6 +23,8 @@ router = APIRouter(prefix="/v1/calls", tags=["calls"])
 
 _CALL_ID = "call"
 
+_log = logging.getLogger("toolsearch.server")
+
 
 @router.post("", response_model=CallResult, summary="Call a tool", operation_id="call_tool")
 async def call_tool(body: CallBody, asking: Calling) -> Response:
@@ -40,11 +43,19 @@ async def call_tool(body: CallBody, asking: Calling) -> Response:
         told = FeedbackBody(
             tool=tool.name, outcome="failed" if result.is_error else "succeeded", session_id=body.session_id
         )
-        await asking.run(kept_feedback, asking, told)
+        await _keep(asking, told)
     if body.session_id is not None:
         event = SessionEvent(kind="call", names=(tool.name,), is_error=result.is_error)
         asking.service.rounds.add(asking.caller.tenant, body.session_id, event)
     return answer(CallResult(text=result.text, is_error=result.is_error, structured=result.structured))
+
+
+async def _keep(asking: Asking, told: FeedbackBody) -> None:
+    """Keeps what became of a call, if that can be done: the tool has run, and its caller is to hear of it."""
+    try:
+        await asking.run(kept_feedback, asking, told)
+    except Exception as exc:  # noqa: BLE001 - an answer that failed would have the tool run again
+        _log.warning("Nothing was learned of a call, request %s: %s", asking.request_id, type(exc).__name__)
 
 
 def _callable(asking: Asking, body: CallBody) -> Tool:
