@@ -136,17 +136,17 @@ def test_what_a_tool_gave_is_told_though_nothing_can_be_learned_of_it(
     @tool
     def vanishing() -> str:
         """A tool that takes itself out of the catalog."""
-        assert served.http.delete("/v1/tools/vanishing").status_code == 204
+        assert running.http.delete("/v1/tools/vanishing").status_code == 204
         return "ran"
 
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("disk is full at /secret")
 
-    with service((*OFFICE, vanishing, ritual), callable_tools=(vanishing, ritual), learn=True) as served:
-        done = served.http.post("/v1/calls", json={"name": "vanishing"})
+    with service((*OFFICE, vanishing, ritual), callable_tools=(vanishing, ritual), learn=True) as running:
+        done = running.http.post("/v1/calls", json={"name": "vanishing"})
         assert (done.status_code, done.json().get("text")) == (200, "ran")
-        monkeypatch.setattr(served.app.state.service.records, "add_feedback", fail)
-        done = served.http.post("/v1/calls", json={"name": "ritual", "arguments": {"day": "friday"}})
+        monkeypatch.setattr(running.app.state.service.records, "add_feedback", fail)
+        done = running.http.post("/v1/calls", json={"name": "ritual", "arguments": {"day": "friday"}})
         assert (done.status_code, done.json().get("text")) == (200, "friday")
     told = [record.getMessage() for record in caplog.records if "of a call" in record.getMessage()]
     assert [text.rpartition(" ")[2] for text in told] == ["UnknownToolError", "OperationalError"]

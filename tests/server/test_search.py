@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
-from tests.retrieval.support import searcher
+from tests.retrieval.support import OFFICE, searcher
 from tests.server.support import Served, StuckEmbedder, service
 from toolsearch.embedders.base import Vectors
 from toolsearch.exceptions import RerankerError
@@ -125,6 +125,16 @@ def test_a_batch_answers_each_search_in_its_place(office: Served) -> None:
     assert (first["problem"], bad["answer"]) == (None, None)
     assert bad["problem"]["status"] == 422
     assert [hit["name"] for hit in last["answer"]["hits"]] == ["geo__get_weather"]
+
+
+def test_a_form_that_the_hits_of_one_search_cannot_have_is_its_problem_alone() -> None:
+    twins = tuple(Tool(raw_name="twin", source=source, description="A twin.") for source in ("a", "b"))
+    with service((*OFFICE, *twins)) as served:
+        searches = [{"queries": "twin", "k": 2, "form": "mcp"}, {"queries": "send email", "form": "mcp"}]
+        bad, good = served.http.post("/v1/search/batch", json={"searches": searches}).json()["items"]
+        assert (bad["answer"], bad["problem"]["status"]) == (None, 409)
+        assert good["answer"]["hits"] == search(served, queries="send email")["hits"]
+        assert served.http.post("/v1/search", json=searches[0]).status_code == 409
 
 
 def test_a_batch_is_embedded_in_one_go() -> None:

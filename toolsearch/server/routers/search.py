@@ -69,7 +69,7 @@ def _found_together(asking: Asking, queries: Sequence[SearchQuery]) -> list[Sear
     asked = [_request(asking, visible, query) for query in queries]
     results = asking.service.catalog.searcher.search_many([request for request, _ in asked])
     return [
-        result if isinstance(result, ToolSearchError) else _told(asking, query, notices, result)
+        _told(asking, query, notices, result)
         for query, (_, notices), result in zip(queries, asked, results, strict=True)
     ]
 
@@ -88,9 +88,18 @@ def _request(asking: Asking, visible: Visible, query: SearchQuery) -> tuple[Sear
     return request, [*told, *notices]
 
 
-def _told(asking: Asking, query: SearchQuery, notices: Sequence[str], result: SearchResult) -> SearchAnswer:
+def _told(
+    asking: Asking, query: SearchQuery, notices: Sequence[str], result: SearchResult | ToolSearchError
+) -> SearchAnswer | ToolSearchError:
+    if isinstance(result, ToolSearchError):
+        return result
+    try:
+        told = _answered(result, query, (*notices, *map(neutral_notice, result.notices)))
+    except ToolSearchError as exc:
+        # Not every form can be written of any tools; the others of a batch have their answers all the same.
+        return exc
     asking.service.usage.searched(asking.caller.tenant, result)
-    return _answered(result, query, (*notices, *map(neutral_notice, result.notices)))
+    return told
 
 
 def _answered(result: SearchResult, query: SearchQuery, notices: tuple[str, ...]) -> SearchAnswer:
