@@ -183,7 +183,6 @@ def test_many_queries_together_find_what_each_finds_alone(
 ) -> None:
     """Rows that differ by less than sums do that are rounded in another order, and rows that are equal."""
     monkeypatch.setattr(flat, "_MOST_PRODUCTS", most)
-    monkeypatch.setattr(flat, "_BLOCK", 300)
     rng = np.random.default_rng(7)
     near = random_rows(40, 96, seed=1).repeat(50, axis=0)
     rows = unit(near + rng.choice([0, 1e-7, 3e-7], size=near.shape) * rng.standard_normal(near.shape))

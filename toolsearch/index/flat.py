@@ -21,7 +21,10 @@ VECTORS_FILE = "vectors.faiss"
 TOGETHER_FROM = 8
 """So many queries are compared with all rows in less time together than one by one."""
 
-_BLOCK = 4096
+# OpenBLAS multiplies matrices on one thread where no more than so many products of numbers are added up.
+# Its other threads would go on spinning after the work, and take the processor from what comes next.
+_ONE_THREAD = 2**18
+_QUERIES = 16
 # 32 MB of products.
 _MOST_PRODUCTS = 2**23
 
@@ -73,9 +76,13 @@ class RowMatrix:
         if k >= n:
             return [np.arange(n) if rows is None else rows] * len(queries)
         products = np.empty((len(queries), n), dtype=np.float32)
-        for start in range(0, n, _BLOCK):
-            some = np.arange(start, min(start + _BLOCK, n)) if rows is None else rows[start : start + _BLOCK]
-            np.matmul(queries, self.take(some).T, out=products[:, start : start + len(some)])
+        size = max(1, _ONE_THREAD // (_QUERIES * self.dim))
+        for start in range(0, n, size):
+            some = np.arange(start, min(start + size, n)) if rows is None else rows[start : start + size]
+            block = self.take(some).T
+            for i in range(0, len(queries), _QUERIES):
+                part = products[i : i + _QUERIES, start : start + len(some)]
+                np.matmul(queries[i : i + _QUERIES], block, out=part)
         # A sum of dim products of unit rows is off by at most dim * 2**-24, whatever its order, so two sums
         # differ by twice that: the k-th best, and a row that is better than it. (Higham, Accuracy and
         # Stability of Numerical Algorithms, 2002, section 3.1)

@@ -104,7 +104,7 @@ class LexicalQuery:
         """
         if self._sums is None:
             return self.bm25.best(self.terms, k, allowed)
-        rows = np.arange(len(self.bm25)) if allowed is None else np.flatnonzero(allowed)
+        rows = np.flatnonzero(self._sums if allowed is None else self._sums * allowed)
         return top(rows, self._sums[rows], k)
 
     def of(self, rows: NDArray[np.int64]) -> Floats:
