@@ -20,6 +20,7 @@ class UsageMeter:
         self._records = records
         self._clock = clock
         self._lock = threading.Lock()
+        self._flushing = threading.Lock()
         self._used: dict[tuple[str, str], UsageDay] = {}
 
     def searched(self, tenant: str, result: SearchResult) -> None:
@@ -46,17 +47,19 @@ class UsageMeter:
         Raises:
             sqlite3.Error: it cannot be written; it is kept for the next time.
         """
-        with self._lock:
-            used, self._used = self._used, {}
-        if not used:
-            return
-        try:
-            self._records.add_usage(used)
-        except BaseException:
+        # Who asks while others write is to find what they took.
+        with self._flushing:
             with self._lock:
-                for key, day in used.items():
-                    self._used[key] = _sum(day.day, (day, self._used.get(key, UsageDay(day=day.day))))
-            raise
+                used, self._used = self._used, {}
+            if not used:
+                return
+            try:
+                self._records.add_usage(used)
+            except BaseException:
+                with self._lock:
+                    for key, day in used.items():
+                        self._used[key] = _sum(day.day, (day, self._used.get(key, UsageDay(day=day.day))))
+                raise
 
     def used(self, tenant: str, *, since: str, until: str) -> UsageAnswer:
         """What a tenant used from day `since` to day `until`."""
