@@ -42,6 +42,17 @@ def test_tools_that_most_sessions_call_are_suggested(served: Served) -> None:
         assert client.get_pins(search_tokens=1).pins == ()
 
 
+def test_the_latest_feedback_counts_where_there_is_very_much(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called(served, "web__search", 20)
+    called(served, "mail__send_email", 20)
+    monkeypatch.setattr("toolsearch.server.pins._FEEDBACK_READ", 20)
+    monkeypatch.setattr("toolsearch.server.feedback._READ", 7)
+    found = served.http.get("/v1/usage/pins").json()
+    assert [(pin["name"], pin["sessions"]) for pin in found["pins"]] == [("mail__send_email", 20)]
+
+
 def test_rounds_and_searches_are_counted_where_they_are_kept(served: Served) -> None:
     for i in range(12):
         session = f"/v1/sessions/s{i}"

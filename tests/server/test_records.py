@@ -157,6 +157,17 @@ def test_usage_adds_up_by_day_and_tenant_whoever_writes(opened: Callable[[], Sto
     assert stores[0].usage("other", since="2026-01-01", until="2026-12-31") == ()
 
 
+def test_the_latest_feedback_comes_first(store: Store, clock: Clock) -> None:
+    kept = []
+    for n in range(5):
+        clock.now_s = 1000.0 + n
+        kept.append(store.add_feedback("t", FeedbackBody(tool=f"tool{n}", outcome="called")))
+        store.add_feedback("other", FeedbackBody(tool="hidden", outcome="called"))
+    newest = store.latest_feedback("t", before=2**63 - 1, since=1001.0, limit=3)
+    assert newest == (kept[4], kept[3], kept[2])
+    assert store.latest_feedback("t", before=newest[-1].id, since=1001.0, limit=3) == (kept[1],)
+
+
 def test_an_idempotency_key_is_claimed_once_by_all_processes(opened: Callable[[], Store]) -> None:
     stores = [opened() for _ in range(4)]
     claims: list[KeptAnswer | None] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from toolsearch.api.keys import KeyEntry
 from toolsearch.api.usage import FeedbackBody, FeedbackEntry, UsageDay
@@ -33,6 +34,9 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS feedback_by_tenant ON feedback (tenant, id)",
     "CREATE INDEX IF NOT EXISTS answers_by_age ON answers (at)",
 )
+
+
+_FEEDBACK = ("id", "at", "tool", "outcome", "query", "session_id")
 
 
 class SqliteDatabase(SqliteStore):
@@ -78,14 +82,25 @@ class SqliteDatabase(SqliteStore):
 
     def feedback(self, tenant: str, *, after: int, limit: int) -> tuple[FeedbackEntry, ...]:
         rows = self._read(
-            "SELECT id, at, tool, outcome, query, session_id FROM feedback "
-            "WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?",
+            f"SELECT {', '.join(_FEEDBACK)} FROM feedback WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?",  # noqa: S608
             tenant,
             after,
             limit,
         )
-        names = ("id", "at", "tool", "outcome", "query", "session_id")
-        return tuple(FeedbackEntry(**dict(zip(names, row, strict=True))) for row in rows)
+        return tuple(_entry(row) for row in rows)
+
+    def latest_feedback(
+        self, tenant: str, *, before: int, since: float, limit: int
+    ) -> tuple[FeedbackEntry, ...]:
+        rows = self._read(
+            f"SELECT {', '.join(_FEEDBACK)} FROM feedback "  # noqa: S608
+            "WHERE tenant = ? AND id < ? AND at >= ? ORDER BY id DESC LIMIT ?",
+            tenant,
+            before,
+            since,
+            limit,
+        )
+        return tuple(_entry(row) for row in rows)
 
     def forget_feedback(self, tenant: str) -> int:
         with self._writing() as cursor:
@@ -154,3 +169,8 @@ class SqliteDatabase(SqliteStore):
 
     def settle(self) -> None:
         """Nothing is left: a file is not away."""
+
+
+def _entry(row: Sequence[Any]) -> FeedbackEntry:
+    """The entry in a row of `_FEEDBACK`."""
+    return FeedbackEntry(**dict(zip(_FEEDBACK, row, strict=True)))

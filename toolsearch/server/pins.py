@@ -11,7 +11,7 @@ from toolsearch.api.pins import Pin, PinList
 from toolsearch.discovery.pins import ROUNDS, SEARCH_TOKENS, suggest_pins
 from toolsearch.server.answers import MAX_NUMBER
 from toolsearch.server.asking import Asking
-from toolsearch.server.feedback import feedback_after
+from toolsearch.server.feedback import latest_feedback
 from toolsearch.server.visible import Visible
 
 CALLS = frozenset({"called", "succeeded", "failed"})
@@ -35,7 +35,7 @@ def pins_of(
 ) -> PinList:
     """The tools to pin, of those that the caller may know of and that are not pinned yet.
 
-    Counted are sessions that feedback since `since` names, and the latest ones whose rounds are kept; of
+    Counted are sessions that feedback since `since` names, the latest of it, and the latest ones whose rounds are kept; of
     those only the ones with any tool that the caller may know of, where there are others.
     """
     seen = _Seen()
@@ -68,9 +68,8 @@ def pins_of(
 
 
 def _read_feedback(asking: Asking, view: Visible, since: float, seen: _Seen) -> None:
-    for entry in islice(feedback_after(asking), _FEEDBACK_READ):
-        is_call = entry.outcome in CALLS and entry.at >= since
-        if entry.session_id and is_call and _is_known(view, entry.tool):
+    for entry in islice(latest_feedback(asking, since=since), _FEEDBACK_READ):
+        if entry.session_id and entry.outcome in CALLS and _is_known(view, entry.tool):
             seen.called[entry.session_id].add(entry.tool)
 
 

@@ -80,7 +80,20 @@ class PostgresRecords:
             after,
             limit,
         )
-        return tuple(FeedbackEntry(id=id_, at=at, **json.loads(entry)) for id_, at, entry in rows)
+        return tuple(_entry(*row) for row in rows)
+
+    def latest_feedback(
+        self, tenant: str, *, before: int, since: float, limit: int
+    ) -> tuple[FeedbackEntry, ...]:
+        rows = self._database.read(
+            "SELECT id, at, entry::text FROM feedback WHERE tenant = %s AND id < %s AND at >= %s "
+            "ORDER BY id DESC LIMIT %s",
+            tenant,
+            before,
+            since,
+            limit,
+        )
+        return tuple(_entry(*row) for row in rows)
 
     def forget_feedback(self, tenant: str) -> int:
         return self._database.transact(
@@ -199,3 +212,7 @@ class PostgresRecords:
             "FOR UPDATE SKIP LOCKED)",
             (now - ANSWERS_KEPT_S, _SWEPT),
         )
+
+
+def _entry(id_: int, at: float, entry: str) -> FeedbackEntry:
+    return FeedbackEntry(id=id_, at=at, **json.loads(entry))

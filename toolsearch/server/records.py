@@ -43,6 +43,11 @@ class Records(Protocol):
     def feedback(self, tenant: str, *, after: int, limit: int) -> tuple[FeedbackEntry, ...]:
         """Up to `limit` entries with larger ids than `after`, the oldest first."""
 
+    def latest_feedback(
+        self, tenant: str, *, before: int, since: float, limit: int
+    ) -> tuple[FeedbackEntry, ...]:
+        """Up to `limit` entries with smaller ids than `before`, none older than `since`, the newest first."""
+
     def forget_feedback(self, tenant: str) -> int:
         """Drop all feedback of a tenant; how many entries there were."""
 
