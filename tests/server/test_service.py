@@ -167,6 +167,19 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         assert b" 408 " in asyncio.run(slow())
 
 
+def test_methods_that_clients_make_up_are_one_in_the_metrics() -> None:
+    """Else anybody could fill the memory with them, without a key."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    # httptools refuses what it does not know.
+    with service(http=H11Protocol) as served:
+        for n in range(5):
+            assert served.http.request(f"MADE{n}", "/healthz").status_code == 405
+        text = served.http.get("/metrics").text
+    assert 'toolsearch_requests_total{method="(other)",route="/healthz",status="405"} 5' in text
+    assert "MADE" not in text
+
+
 def test_metrics_count_requests_by_the_template_of_their_path(served: Served) -> None:
     served.http.get("/v1/tools/geo__get_weather")
     served.http.get("/v1/tools/nothing_of_this_name")

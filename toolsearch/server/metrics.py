@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_OTHER = "(other)"
 
 
 @dataclass
@@ -30,9 +32,12 @@ class Metrics:
         self._times: dict[str, _Times] = {}
 
     def answered(self, method: str, route: str, status: int, took_s: float) -> None:
-        """Count a request; `route` is the template of its path, so that there are few of them."""
+        """Count a request; `route` is the template of its path, so that there are few of them.
+
+        A client may make up methods, which count as one.
+        """
         with self._lock:
-            key = method, route, status
+            key = method if method in _METHODS else _OTHER, route, status
             self._requests[key] = self._requests.get(key, 0) + 1
             times = self._times.setdefault(route, _Times())
             times.total_s += took_s
