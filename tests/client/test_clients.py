@@ -75,6 +75,15 @@ def test_many_tools_at_once(served: Served) -> None:
         assert client.get_definitions("mcp").tools["tools"][0]["name"] == "ping"
 
 
+@pytest.mark.parametrize("source", [".", "..", "a/..", "%2E", "ä b?c#d"])
+def test_a_source_is_reached_whatever_its_name(served: Served, source: str) -> None:
+    with Client(served.url) as client:
+        assert client.put_source(source, [{"name": "ping", "description": "Ping a host."}]).added == 1
+        assert client.get_source(source).name == source
+        client.delete_source(source)
+        assert client.list_tools(source=source).tools == ()
+
+
 def test_a_conversation(served: Served) -> None:
     with Client(served.url) as client:
         session = client.create_session("s1")

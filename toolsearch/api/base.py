@@ -36,5 +36,7 @@ Text: TypeAlias = Annotated[str, AfterValidator(_can_be_written)]
 Name: TypeAlias = Annotated[Text, Field(min_length=1, max_length=200)]
 """A name of a tool, a source, a tag, or a glob over them."""
 
-SESSION_ID = r"^[A-Za-z0-9._:~-]{1,128}$"
+SESSION_ID = r"^[A-Za-z0-9_:~-][A-Za-z0-9._:~-]{0,127}$"
+"""Without a dot at the beginning: clients and proxies take ``/sessions/..`` for another path."""
+
 SessionId: TypeAlias = Annotated[str, Field(pattern=SESSION_ID)]

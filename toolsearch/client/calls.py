@@ -318,4 +318,6 @@ def _session(session_id: str) -> str:
 
 
 def _part(name: str) -> str:
-    return quote(name, safe="")
+    quoted = quote(name, safe="")
+    # Else it would be taken for a step to another path, RFC 3986, section 5.2.4.
+    return quoted.replace(".", "%2E") if quoted in {".", ".."} else quoted

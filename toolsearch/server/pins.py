@@ -35,8 +35,8 @@ def pins_of(
 ) -> PinList:
     """The tools to pin, of those that the caller may know of and that are not pinned yet.
 
-    Counted are sessions that feedback since `since` names, the latest of it, and the latest ones whose rounds are kept; of
-    those only the ones with any tool that the caller may know of, where there are others.
+    Counted are sessions that the latest feedback since `since` names, and the latest ones whose rounds are
+    kept; of those only the ones with any tool that the caller may know of, where there are others.
     """
     seen = _Seen()
     view = asking.visible()
