@@ -28,12 +28,15 @@ class Call:
 class Answer:
     """What the model says. `piece` is how many characters a delta of its stream has.
 
+    `summary` is of its `reasoning`, as the Responses API shows it.
+
     `id` is the provider's: it gives each answer its own.
     """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
     reasoning: str = ""
+    summary: str = ""
     piece: int = 5
     cut_off: bool = False
     input_tokens: int = 11
@@ -134,7 +137,7 @@ def whole_responses(answer: Answer) -> Json:
             {
                 "type": "reasoning",
                 "id": f"rs_{answer.id}",
-                "summary": [],
+                "summary": [{"type": "summary_text", "text": answer.summary}] if answer.summary else [],
                 "encrypted_content": answer.reasoning,
             }
         )
@@ -237,7 +240,12 @@ def responses_events(answer: Answer) -> Iterator[Json]:
             yield {"type": "response.output_text.done", **at, "text": answer.text, "logprobs": []}
             yield {"type": "response.content_part.done", **at, "part": item["content"][0]}
         else:
+            if "summary" in begun:
+                begun["summary"] = []
             yield {"type": "response.output_item.added", "output_index": place, "item": begun}
+            for piece in pieces(answer.summary, answer.piece) if item["type"] == "reasoning" else ():
+                told = {**at, "summary_index": 0, "delta": piece}
+                yield {"type": "response.reasoning_summary_text.delta", **told}
         yield {"type": "response.output_item.done", "output_index": place, "item": item}
     yield {"type": "response.incomplete" if answer.cut_off else "response.completed", "response": whole}
 

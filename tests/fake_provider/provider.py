@@ -7,13 +7,14 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import httpx
 
 from tests.fake_provider import answers as forms
 from tests.fake_provider.answers import Answer, Failure
-from tests.fake_provider.refusals import refuse_anthropic, refuse_chat, refuse_responses
+from tests.fake_provider.refusals import OUTPUTS, refuse_anthropic, refuse_chat, refuse_responses
 
 Json = dict[str, Any]
 Step: TypeAlias = "Answer | Failure | Callable[[Json], Answer | Failure]"
@@ -41,6 +42,9 @@ class FakeProvider:
         self.raw: list[bytes] = []
         self.headers: list[httpx.Headers] = []
         self.transport = httpx.MockTransport(self._handle)
+        self._stored: dict[str, Json] = {}
+        self._waiting: dict[str, dict[str, str]] = {}
+        self._followed_by: dict[str, str] = {}
 
     def respond(self, path: str, raw: bytes, headers: httpx.Headers) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of the answer to a request."""
@@ -57,6 +61,8 @@ class FakeProvider:
             told = {"object": "response.input_tokens", "input_tokens": len(raw)}
             return 200, {"content-type": "application/json"}, json.dumps(told).encode()
         refuse, whole, events = next(form for end, form in _FORMS.items() if path.endswith(end))
+        if path.endswith("/responses"):
+            refuse = self._refuse_responses
         if self.refuses and (reason := refuse(body)) is not None:
             return _refusal(reason)
         step = next(self._steps)
@@ -64,6 +70,8 @@ class FakeProvider:
         if isinstance(answer, Failure):
             return answer.status, answer.headers, answer.body.encode()
         answer = replace(answer, id=str(len(self.bodies)))
+        if path.endswith("/responses"):
+            self._keep(body, forms.whole_responses(answer))
         if body.get("stream"):
             return (
                 200,
@@ -73,8 +81,39 @@ class FakeProvider:
             )
         return 200, {"content-type": "application/json"}, json.dumps(whole(answer)).encode()
 
+    def retrieve(self, path: str) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of the answer to a GET of a response or of a conversation."""
+        conversation = path.partition("/conversations/")[2].partition("/items")[0]
+        stored = self._stored.get(conversation or path.rpartition("/responses/")[2])
+        if stored is None:
+            return 404, {}, b'{"error": {"message": "Not found.", "type": "invalid_request_error"}}'
+        return 200, {"content-type": "application/json"}, json.dumps(stored).encode()
+
+    def _refuse_responses(self, body: Json) -> str | None:
+        conversation = body.get("conversation")
+        state = body.get("previous_response_id") or conversation
+        waiting = self._waiting.get(state) if state else None
+        return refuse_responses(body, waiting, self._followed_by)
+
+    def _keep(self, body: Json, whole: Json) -> None:
+        """What the provider itself keeps of an answer, and holds later requests to."""
+        items = whole["output"]
+        self._followed_by |= {
+            item["id"]: after["id"] for item, after in pairwise(items) if item["type"] == "reasoning"
+        }
+        if body.get("store") is not False:
+            calls = {item["call_id"]: OUTPUTS[item["type"]] for item in items if item["type"] in OUTPUTS}
+            self._stored[whole["id"]] = whole
+            if conversation := body.get("conversation"):
+                before = self._stored.get(conversation, {"data": []})["data"]
+                self._stored[conversation] = {"data": [*items[::-1], *body["input"][::-1], *before]}
+            self._waiting[body.get("conversation") or whole["id"]] = calls
+
     def _handle(self, request: httpx.Request) -> httpx.Response:
-        status, headers, content = self.respond(request.url.path, request.content, request.headers)
+        if request.method == "GET":
+            status, headers, content = self.retrieve(request.url.path)
+        else:
+            status, headers, content = self.respond(request.url.path, request.content, request.headers)
         return httpx.Response(status, headers=headers, content=content)
 
     @asynccontextmanager
@@ -89,9 +128,10 @@ class FakeProvider:
             open_tasks[task] = writer
             try:
                 while head := await _read_head(reader):
-                    path, headers = head
-                    raw = await reader.readexactly(int(headers["content-length"]))
-                    await _write(writer, self.respond(path, raw, headers), chunk)
+                    method, path, headers = head
+                    raw = await reader.readexactly(int(headers.get("content-length", 0)))
+                    told = self.retrieve(path) if method == "GET" else self.respond(path, raw, headers)
+                    await _write(writer, told, chunk)
             except ConnectionError:
                 pass  # the client has gone
             finally:
@@ -114,14 +154,15 @@ def _refusal(reason: str) -> tuple[int, dict[str, str], bytes]:
     return 400, {}, json.dumps({"type": "error", "error": error}).encode()
 
 
-async def _read_head(reader: asyncio.StreamReader) -> tuple[str, httpx.Headers] | None:
+async def _read_head(reader: asyncio.StreamReader) -> tuple[str, str, httpx.Headers] | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
     except asyncio.IncompleteReadError:
         return None
     first, *lines = head.strip().split("\r\n")
     headers = {name: value for name, _, value in (line.partition(": ") for line in lines)}
-    return first.split(" ")[1], httpx.Headers(headers)
+    method, path, _ = first.split(" ")
+    return method, path, httpx.Headers(headers)
 
 
 async def _write(writer: asyncio.StreamWriter, answer: tuple[int, dict[str, str], bytes], chunk: int) -> None:

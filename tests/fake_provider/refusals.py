@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 Json = dict[str, Any]
+
+OUTPUTS = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "tool_search_call": "tool_search_output",
+}
+"""Of the Responses API: kinds of calls, and of what answers them."""
 
 
 def refuse_chat(body: Json) -> str | None:
@@ -54,7 +63,16 @@ def refuse_chat(body: Json) -> str | None:
     return f"No tool messages for {open_ids}" if open_ids else None
 
 
-def refuse_responses(body: Json) -> str | None:
+def refuse_responses(
+    body: Json, waiting: Mapping[str, str] | None = None, followed_by: Mapping[str, str] | None = None
+) -> str | None:
+    """Why a request is refused.
+
+    Args:
+        waiting: Kinds of the outputs, by call, that the response waits for that the request goes on with;
+            None where that is not known.
+        followed_by: The items that came after reasoning, by the ids of both.
+    """
     if not isinstance(body.get("tools", []), list):
         return "Invalid type for 'tools': expected an array of objects."
     if isinstance(body.get("input"), str):
@@ -70,21 +88,21 @@ def refuse_responses(body: Json) -> str | None:
     if len(searches) > 1:
         return "Only one tool_search tool is allowed."
     # What this provider was told before may hold the call.
-    goes_on = "conversation" in body or "previous_response_id" in body
-    open_ids: dict[str, str] = {}
+    goes_on = waiting is None and ("conversation" in body or "previous_response_id" in body)
+    open_ids: dict[str, str] = dict(waiting or {})
     item_ids = [item["id"] for item in body["input"] if item.get("id")]
     if len(set(item_ids)) != len(item_ids):
         return "Duplicate item found with id in 'input'."
-    outputs = {
-        "function_call": "function_call_output",
-        "custom_tool_call": "custom_tool_call_output",
-        "tool_search_call": "tool_search_output",
-    }
+    outputs = OUTPUTS
     ids = [item["id"] for item in body["input"] if item.get("id")]
     if len(set(ids)) != len(ids):
         return f"Duplicate item found with id {max(ids, key=ids.count)}."
-    for item in body["input"]:
+    for item, following in zip_longest(body["input"], body["input"][1:]):
         kind = item.get("type", "message")
+        after = (followed_by or {}).get(item.get("id"))
+        if after is not None and after != (following or {}).get("id"):
+            told = "of type 'reasoning' was provided without its required following item."
+            return f"Item '{item['id']}' {told}"
         if kind in outputs:
             if not item.get("call_id"):
                 return "Invalid 'input[].call_id': empty string."

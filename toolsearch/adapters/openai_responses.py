@@ -144,7 +144,9 @@ class OpenAIResponses:
 class OpenAIResponsesChunks:
     """See `Chunks`. The items of all rounds are numbered as those of one response.
 
-    The response has the id of the first round that showed anything, as its first event said.
+    The response has the id of the first round that showed anything, as its first event said. Reasoning that
+    says nothing is shown with what follows it: with a search it is kept from the caller like that, since the
+    provider takes it back only with its next item.
     """
 
     def __init__(self, is_ours: IsOurs) -> None:
@@ -158,6 +160,7 @@ class OpenAIResponsesChunks:
     def start(self) -> None:
         self._begun: list[Any] = []
         self._held: list[Any] = []
+        self._silent: list[Any] = []
         self._places: dict[int, int | None] = {}
         self._round_items: dict[int, Any] = {}
         self._response: Any = None
@@ -173,14 +176,29 @@ class OpenAIResponsesChunks:
                 if not self._id:
                     self._begun.append(event)
                 return []
-            case "response.output_item.added":
-                ours = _is_ours(event.item.to_dict(), self._is_ours)
-                self._places[event.output_index] = None if ours else self._n_shown
-                self._n_shown += not ours
             case "response.output_item.done":
                 self._round_items[event.output_index] = event.item
         if not hasattr(event, "output_index"):
             return [*self._beginning(), self._numbered(event)]
+        if _is_silent(event):
+            self._silent.append(event)
+            return []
+        if event.type == "response.output_item.added" and _is_ours(event.item.to_dict(), self._is_ours):
+            self._places[event.output_index] = None
+        if self._places.get(event.output_index, 0) is None:
+            return []
+        return [*self._released(), *self._placed(event)]
+
+    def _released(self) -> list[Any]:
+        """Reasoning that was held back."""
+        silent, self._silent = self._silent, []
+        return [shown for event in silent for shown in self._placed(event)]
+
+    def _placed(self, event: Any) -> list[Any]:
+        """An event of an item that is shown, at its place among these."""
+        if event.type == "response.output_item.added":
+            self._places[event.output_index] = self._n_shown
+            self._n_shown += 1
         place = self._places.get(event.output_index)
         if place is None:
             return []
@@ -199,7 +217,7 @@ class OpenAIResponsesChunks:
         return {**whole, _SHOWN_ID: self._id}
 
     def last(self) -> list[Any]:
-        begun = self._beginning()
+        begun = [*self._released(), *self._beginning()]
         if len(self._usages) <= 1 and len(self._shown_items) == len(self._round_items):
             return [*begun, *map(self._numbered, self._held)]
         update = {"output": self._shown_items, "usage": summed(self._usages), "id": self._id}
@@ -222,6 +240,15 @@ class OpenAIResponsesChunks:
         if getattr(event, "sequence_number", None) == number:
             return event
         return event.model_copy(update={"sequence_number": number})
+
+
+def _is_silent(event: Any) -> bool:
+    """Whether it begins or ends an item of reasoning without a word of it."""
+    item = getattr(event, "item", None)
+    if item is None or item.type != "reasoning":
+        return False
+    told = item.to_dict()
+    return not (told.get("summary") or told.get("content"))
 
 
 def _mended(item: JsonObject, call: ToolCall) -> JsonObject:

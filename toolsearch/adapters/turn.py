@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolsearch.adapters.answered import answer_keys
 from toolsearch.adapters.api import Arguments, Chunks, WireApi
+from toolsearch.adapters.mended import mended
 from toolsearch.adapters.native import declared, native_result, referenced
 from toolsearch.adapters.recall import Hidden, digest
 from toolsearch.adapters.restored import exchange_key, restored
@@ -56,10 +57,11 @@ class Turn:
         self._runs = {name: tool for name, tool in (runs or {}).items() if name not in tool_list.passed_names}
         self._caller = caller
         self._whose = whose
-        at_provider = searching.recall.find(self._state_key(self._state)) if self._state else None
+        at_provider = self._found_at_provider(caller[1]) if self._state else None
         told = restored(searching.recall, api, request, self._seed, at_provider)
         self._request, self._told, self._key = told.request, told.messages, told.key
         self._at_provider = told.at_provider
+        self._open = () if at_provider is None else at_provider.results
         self.discovery = self._opened(told.neutral)
 
     def request(self) -> Arguments:
@@ -152,6 +154,27 @@ class Turn:
         self._keep(answer, beside, results)
         return True
 
+    def moves(self, answer: JsonObject) -> bool:
+        """Whether the caller knows this answer by another key than the provider; a store keeps that."""
+        state, own_state = self._api.new_state(self._request, answer)
+        return state != own_state
+
+    def mend(self, told: str) -> bool:
+        """Whether a refusal `told` of something that could be taken out of the conversation; see `mended`."""
+        kept = mended(self._told, self._open, told)
+        self._told = self._told if kept is None else kept
+        return kept is not None
+
+    def answer(self, searches: Sequence[JsonObject]) -> None:
+        """Answers searches that a conversation at the provider waits for, and that are not known here."""
+        planned = self._planned(list(map(read_call, searches)))
+        results = [self._result(record, each, None) for record, each in zip(searches, planned, strict=True)]
+        self._told = [
+            *(first for first, *_ in results),
+            *self._told,
+            *(n for _, *rest in results for n in rest),
+        ]
+
     def finished(self, response: Any, ran: Mapping[int, ToolResult] | None = None) -> Any:
         """The client's answer to the caller, or None where another round is due."""
         if not hasattr(response, "to_dict"):
@@ -237,6 +260,8 @@ class Turn:
         state, own_state = self._api.new_state(self._request, answer)
         known = self._searching.recall.find(self._state_key(self._state)) if self._state else None
         searches = (*(known.searches if known else ()), *self._searches)
+        if state != own_state:
+            self._searching.store.discover(self._moved_id(state), self._caller[1], [own_state])
         if state and searches:
             self._searching.recall.keep(
                 self._state_key(state), Hidden(results=tuple(results), searches=searches, state=own_state)
@@ -246,6 +271,18 @@ class Turn:
             hidden = Hidden(tuple(exchange), tuple(calls), tuple(results), tuple(self._searches))
             for key in answer_keys(exchange, self._api.said(answer), self.is_ours):
                 self._searching.recall.keep(exchange_key(self._key, key), hidden)
+
+    def _found_at_provider(self, tenant: str) -> Hidden | None:
+        """What is known of the conversation that the provider keeps."""
+        known = self._searching.recall.find(self._state_key(self._state))
+        if known is None:
+            own_state = next(iter(self._searching.store.discovered(self._moved_id(self._state), tenant)), "")
+            known = Hidden(state=own_state) if own_state else None
+        return known
+
+    def _moved_id(self, state: str) -> str:
+        """An id in the store of sessions that no caller can give."""
+        return f"moved!{digest(self._api.form, state).hex()}"
 
     def _state_key(self, state: str) -> bytes:
         return digest("state", self._api.form, self._list.key.hex(), self._whose, state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeAlias
 
 import httpx
@@ -15,6 +16,7 @@ from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.exceptions import LimitExceededError, UpstreamError
 from toolsearch.messages import ToolResult
 from toolsearch.server.proxy.events import EventReader, error_event, is_done
+from toolsearch.server.proxy.open_calls import open_searches, refused_parts
 from toolsearch.server.proxy.said import Said, json_object, json_text
 from toolsearch.server.proxy.sending import Sending, broken
 from toolsearch.server.work import Work
@@ -26,10 +28,17 @@ Ask: TypeAlias = Callable[[bytes, int], Awaitable[httpx.Response]]
 Run: TypeAlias = Callable[[Sequence[PlannedCall]], Awaitable[Sequence[ToolResult]]]
 """Runs calls of tools of the service; a result for each, in order."""
 
+Stored: TypeAlias = Callable[[], Awaitable[JsonObject | None]]
+"""Reads what the provider itself keeps of the conversation; None where it cannot be had."""
+
 Ran: TypeAlias = Mapping[int, ToolResult]
 
 # What reading raises where JSON is not as the API says.
 _ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError)
+_BAD_REQUEST = 400
+_MENDED = 8
+"""So often is a request mended; a refusal names one item at a time."""
+
 _UNREAD = "The provider sent an answer that is not as its API says, and it may hold a search."
 _OTHER_FORM = "The provider sent a stream where none was asked for, or none where one was."
 
@@ -43,6 +52,7 @@ class Rounds:
     work: Work
     sending: Sending
     run: Run
+    stored: Stored
 
     async def answer(self, body: bytes, *, streamed: bool) -> None:
         """Ask with `body`, search as often as the model wants to, and send what it says in the end.
@@ -51,23 +61,42 @@ class Rounds:
             UpstreamError: there was no answer; the caller has been sent nothing, or a part that breaks off.
             TooBusyError, TookTooLongError: there was no thread for a search in time.
         """
-        response = await self.ask(body, 0)
         chunks = self.turn.chunks() if streamed else None
-        while True:
+        again: bytes | None = body
+        for number in count():
+            if again is None:
+                return
+            response = await self.ask(again, number)
             async with aclosing(response):
                 if not response.is_success:
-                    await self._refused(response)
-                    return
-                if _is_stream(response) != streamed:
+                    again = await self._mended(response) if number < _MENDED else None
+                    if again is None:
+                        await self._refused(response)
+                elif _is_stream(response) != streamed:
                     await self._other(response)
                     return
-                if chunks is None:
+                elif chunks is None:
                     again = await self._whole(response)
                 else:
                     again = await self._stream(response, chunks)
-            if again is None:
-                return
-            response = await self.ask(again, self.turn.n_rounds)
+
+    async def _mended(self, response: httpx.Response) -> bytes | None:
+        """The body once more, of a conversation whose hidden rounds another process knows.
+
+        The searches are answered that the provider waits for, and no others, and what it takes back only with
+        a search is left out. None where that is not what it refuses.
+        """
+        if response.status_code != _BAD_REQUEST or self.turn.n_rounds:
+            return None
+        told = refused_parts(json_object(await _body(response)))
+        if not told:
+            return None
+        if not self.turn.mend(told):
+            searches = open_searches(await self.stored(), told)
+            if not searches:
+                return None
+            await self.work.run(self.turn.answer, searches)
+        return self._next()
 
     async def _whole(self, response: httpx.Response) -> bytes | None:
         """The body of the next round; None where the answer was sent."""
@@ -102,6 +131,8 @@ class Rounds:
         answer = _whole(chunks)
         if _searches(self.turn, answer):
             again = await self.work.run(self._taken, answer, await self._ran(answer))
+        elif self.turn.moves(answer):
+            again = await self.work.run(self._taken, answer)
         else:
             again = self._taken(answer)
         if again is None:

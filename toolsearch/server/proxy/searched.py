@@ -27,23 +27,25 @@ from toolsearch.server.keys import Caller
 from toolsearch.server.proxy.body import Body
 from toolsearch.server.proxy.events import error_event
 from toolsearch.server.proxy.headers import RawHeaders
+from toolsearch.server.proxy.open_calls import stored_at
 from toolsearch.server.proxy.providers import Provider
 from toolsearch.server.proxy.rounds import Rounds
 from toolsearch.server.proxy.rules import ProxyRules
-from toolsearch.server.proxy.said import json_text
+from toolsearch.server.proxy.said import json_object, json_text
 from toolsearch.server.proxy.sending import Sending
 from toolsearch.server.proxy.settings import ProxySettings
 from toolsearch.server.proxy.tenants import Tenant, Tenants
 from toolsearch.server.proxy.upstream import Upstream
 from toolsearch.server.proxy.wishes import CALL_HEADER, Wishes
 from toolsearch.server.service import Service
-from toolsearch.tools import ToolContext
+from toolsearch.tools import JsonObject, ToolContext
 
 if TYPE_CHECKING:
     from starlette.types import Send
 
 _TOOLS = b'"tools"'
 _IDEMPOTENCY = b"idempotency-key"
+_OF_A_BODY = frozenset({b"content-length", b"content-type", _IDEMPOTENCY})
 _SMALL = 1 << 18
 """What of a body may be read while other requests wait."""
 
@@ -123,7 +125,7 @@ class Searched:
                 await sending.passed(response)
             return
         ask, run = partial(self._ask, asked, searched=True), partial(self._run, asked)
-        rounds = Rounds(turn, ask, self._service.work, sending, run)
+        rounds = Rounds(turn, ask, self._service.work, sending, run, partial(self._stored, asked, turn))
         try:
             await rounds.answer(prepared.body, streamed=prepared.streamed)
         except UpstreamError as exc:
@@ -170,6 +172,8 @@ class Searched:
         """Whether nothing has to be built or read from a store, so that no thread is worth its while."""
         wishes = asked.wishes
         if wishes.session_id or wishes.catalog or not body.tools_key or body.n_read > _SMALL:
+            return False
+        if asked.route.api.server_state(body.request):
             return False
         return tenant.own(wishes.pins, asked.rules.settings).lists.has_opened(_list_key(asked, body))
 
@@ -240,6 +244,18 @@ class Searched:
         return await self._upstream.ask(
             asked.provider, "POST", asked.target, headers, body, rules=asked.rules, again=True
         )
+
+    async def _stored(self, asked: Asked, turn: Turn) -> JsonObject | None:
+        """What the provider keeps of the conversation that a request goes on with."""
+        target = stored_at(turn.request())
+        if not target:
+            return None
+        headers = [each for each in _of_round(asked.headers, 0) if each[0] not in _OF_A_BODY]
+        asking = self._upstream.ask(
+            asked.provider, "GET", target, headers, None, rules=asked.rules, again=True
+        )
+        async with aclosing(await asking) as response:
+            return json_object(await response.aread()) if response.is_success else None
 
     def _measure(self, turn: Turn, asked: Asked) -> None:
         """Add what the turn sent and spared to the usage of the tenant."""
