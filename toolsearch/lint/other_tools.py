@@ -27,7 +27,10 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n{2,}")
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-]+[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
+# Not begun anew within a run of letters, which would take the square of its length.
+_IDENTIFIER = re.compile(
+    r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]*(?:[_-]+[A-Za-z0-9]+)+|(?<![a-z])[a-z]+(?:[A-Z][a-z0-9]+)+"
+)
 
 
 def check_orders(catalog: Catalog) -> Iterator[Finding]:
