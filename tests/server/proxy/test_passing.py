@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import logging
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,6 +115,16 @@ def test_a_body_that_drips_holds_no_connection_to_a_provider() -> None:
         assert answer.status_code == 408
         steady = served.http.post("/openai/v1/files", content=(b"x" * 1024 for _ in range(9)))
         assert steady.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/openai/v1/models", "/openai/v1/chat/completions"])
+def test_a_provider_that_says_nothing_is_not_waited_for(path: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with before(url, proxy_timeout_s=0.3, proxy_retries=0) as served:
+            method = "GET" if path.endswith("models") else "POST"
+            body = None if method == "GET" else message("openai_chat", "Hi")
+            assert served.http.request(method, path, json=body).status_code == 504
 
 
 @pytest.mark.parametrize("form", FORMS)
