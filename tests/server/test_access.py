@@ -381,7 +381,7 @@ def test_neither_arguments_nor_results_nor_queries_are_logged(
 
     with caplog.at_level(logging.DEBUG):
         served.http.post("/v1/search", json={"queries": "s3cr3t-query"})
-        searcher.search = fail
+        searcher.search_many = fail
         failed = served.http.post("/v1/search", json={"queries": "s3cr3t-query"})
         served.http.get("/v1/tools/s3cr3t")
         served.http.put("/v1/tools/s3cr3t", json={"name": "x", "description": "s3cr3t"})

@@ -41,6 +41,30 @@ with serving(app) as url:
 PING = {"name": "ping", "server": "net", "description": "Ping a host."}
 
 
+def test_searches_do_not_wait_for_changes_that_wait_for_each_other() -> None:
+    embedder = StuckEmbedder("glacial")
+    with service(embedder=embedder, max_running=2) as served:
+
+        def put(name: str, description: str) -> None:
+            body = {"name": name, "description": description}
+            assert served.http.put(f"/v1/tools/{name}", json=body).status_code == 201
+
+        changes = [threading.Thread(target=put, args=("slow", "A glacial tool."))]
+        changes[0].start()
+        assert embedder.entered.wait(20)
+        changes += [threading.Thread(target=put, args=(f"ping{n}", "Ping a host.")) for n in range(4)]
+        for change in changes[1:]:
+            change.start()
+        until(lambda: "toolsearch_work 5\n" in served.http.get("/metrics").text)
+        answered = served.http.post("/v1/search", json={"queries": "send email"}, timeout=10)
+        assert answered.status_code == 200
+        assert served.http.get("/v1/tools").json()["total"] == len(OFFICE)
+        embedder.release.set()
+        for change in changes:
+            change.join()
+        assert served.http.get("/v1/tools").json()["total"] == len(OFFICE) + 5
+
+
 def test_a_key_may_have_so_many_requests_running_and_others_are_not_held_up() -> None:
     embedder = StuckEmbedder("slow query")
     with service(embedder=embedder, max_per_key=1, max_running=4) as served:

@@ -36,9 +36,13 @@ class Asking:
         """What the function gives, run in a thread; see `Work.run`."""
         return await self.service.work.run(work, *args, **kwargs)
 
-    async def run_long(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """`run`, for as long as it takes."""
-        return await self.service.work.run_long(work, *args, **kwargs)
+    async def change(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """`run`, after other changes of the catalog."""
+        return await self.service.changing.run(work, *args, **kwargs)
+
+    async def change_long(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """`change`, for as long as it takes."""
+        return await self.service.changing.run_long(work, *args, **kwargs)
 
     def visible(self) -> Visible:
         """The tools that the caller may know of."""

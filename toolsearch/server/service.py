@@ -50,6 +50,8 @@ class Service:
     """What answers requests.
 
     Attributes:
+        changing: Where the catalog is changed, one request after another: those that wait for each other take
+            no thread from what searches.
         callable_tools: Those that it can run, by public name.
         own_process: Whether nothing else runs in this process.
     """
@@ -60,6 +62,7 @@ class Service:
     keys: KeyCheck
     records: Records
     work: Work
+    changing: Work
     usage: UsageMeter
     rounds: RoundRecorder
     linter: CatalogLinter
@@ -108,6 +111,11 @@ class Service:
                 work=Work(
                     max_running=settings.max_running,
                     max_waiting=settings.max_waiting,
+                    timeout_s=settings.timeout_s,
+                ),
+                changing=Work(
+                    max_running=1,
+                    max_waiting=settings.max_running + settings.max_waiting - 1,
                     timeout_s=settings.timeout_s,
                 ),
                 usage=UsageMeter(stores.records),
@@ -165,13 +173,14 @@ class Service:
         settings, restart = self.current.read_again()
         settings.check_reach(has_keys=settings.api_key is not None or self.keys.has_stored_keys)
         self.keys.put_api_key(_secret(settings))
-        self.work.timeout_s = settings.timeout_s
+        self.work.timeout_s = self.changing.timeout_s = settings.timeout_s
         self.current.put(settings)
         if restart:
             _log.warning("Changed settings that count after a restart: %s", ", ".join(restart))
 
     def close(self) -> None:
         """Finish what runs, write what was used, close the database."""
+        self.changing.close()
         self.work.close()
         with self.owned:
             try:

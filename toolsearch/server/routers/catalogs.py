@@ -108,7 +108,7 @@ async def put_catalog(catalog: CatalogPath, request: Request, asking: Managing) 
 async def reload_catalog(catalog: CatalogPath, asking: Administering) -> Response:
     """Read the index folder again. Requests that run finish with what was there before."""
     check_catalog(asking, catalog)
-    await asking.run(asking.service.catalog.load)
+    await asking.change(asking.service.catalog.load)
     return answer(await asking.run(_catalog, asking))
 
 
@@ -171,7 +171,7 @@ async def delete_source(source: SourcePath, asking: Managing) -> Response:
         return names
 
     asking.check_may_change()
-    await asking.run(asking.service.catalog.change, change((), doomed=doomed))
+    await asking.change(asking.service.catalog.change, change((), doomed=doomed))
     return Response(status_code=204)
 
 

@@ -51,7 +51,10 @@ async def metrics(asking: Administering) -> Response:
             "Tools in the catalog.",
             float(len(service.catalog.searcher.index)) if loaded else 0.0,
         ),
-        "toolsearch_work": ("Requests that run or wait for a thread.", float(service.work.taken)),
+        "toolsearch_work": (
+            "Requests that run or wait for a thread.",
+            float(service.work.taken + service.changing.taken),
+        ),
     }
     if service.database is not None:
         told = "Whether the database answered when it was last asked."

@@ -143,7 +143,7 @@ async def put_tool(
         older, newer = asking.service.catalog.change(change((tool,), doomed=checked))
         return _entry_named(Visible(newer, asking.caller.rule), name), older.row_of(name) is None
 
-    entry, is_new = await asking.run(put)
+    entry, is_new = await asking.change(put)
     return answer(entry, 201 if is_new else 200, {"ETag": f'"{entry.digest}"'})
 
 
@@ -166,7 +166,7 @@ async def patch_tool(name: ToolNamePath, patch: Definition, request: Request, as
         _, newer = asking.service.catalog.change(make)
         return _entry_named(Visible(newer, asking.caller.rule), name)
 
-    entry = await asking.run(patched)
+    entry = await asking.change(patched)
     return answer(entry, headers={"ETag": f'"{entry.digest}"'})
 
 
@@ -183,7 +183,7 @@ async def delete_tool(name: ToolNamePath, request: Request, asking: Managing) ->
         asking.check_may_change()
         asking.service.catalog.change(change((), doomed=doomed))
 
-    await asking.run(delete)
+    await asking.change(delete)
     return Response(status_code=204)
 
 
@@ -200,7 +200,7 @@ async def upload(request: Request, asking: Asking, *, source: str = "", doomed: 
         return _uploaded(asking, read, doomed, tell)
 
     if LINES_TYPE not in request.headers.get("accept", ""):
-        return answer(await asking.run_long(work, _silent))
+        return answer(await asking.change_long(work, _silent))
     return StreamingResponse(_told(asking, work), media_type=LINES_TYPE)
 
 
@@ -234,7 +234,7 @@ async def _told(
 
     async def worked() -> None:
         try:
-            told = UploadProgress(stage="done", report=await asking.run_long(work, tell))
+            told = UploadProgress(stage="done", report=await asking.change_long(work, tell))
         except Exception as exc:  # noqa: BLE001 - the status is sent, so the last line says what went wrong
             response = problem_response(exc, request_id=asking.request_id)
             told = UploadProgress(stage="failed", problem=_json(response))
