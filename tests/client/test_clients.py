@@ -230,6 +230,45 @@ def test_what_is_no_answer_of_the_service_is_an_error() -> None:
     assert (caught.value.status, caught.value.problem) == (404, "")
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(301, headers={"location": "https://elsewhere.example/"}),
+        httpx.Response(302),
+        httpx.Response(200, text="<html>Log in"),
+    ],
+)
+def test_what_stands_in_front_of_the_service_has_not_carried_out_a_write(answer: httpx.Response) -> None:
+    with Failing(answer).client() as client, pytest.raises(ServiceError) as caught:
+        client.delete_tool("ping")
+    assert caught.value.status == answer.status_code
+
+
+def test_an_answer_that_cannot_be_unpacked_is_none() -> None:
+    packed = {"content-encoding": "gzip"}
+    answers = [httpx.Response(200, headers=packed, stream=httpx.ByteStream(b"no")) for _ in range(3)]
+    with Failing(*answers).client() as client, pytest.raises(ServiceUnreachableError, match="DecodingError"):
+        client.get_session("s")
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_neither_a_key_that_cannot_be_sent_nor_a_password_is_shown(
+    kind: type[Client] | type[AsyncClient],
+) -> None:
+    for key in ("s3cr3t\nkey", "s3cr3t\0", "s3cr3t-ü"):
+        with pytest.raises(ValueError, match="api_key") as caught:
+            kind(api_key=key)
+        assert "s3cr3t" not in repr(caught.value)
+    assert "s3cr3t" not in repr(kind("http://me:s3cr3t@127.0.0.1:9"))
+
+
+def test_a_key_that_was_read_from_a_file_may_end_with_its_line() -> None:
+    failing = Failing()
+    with failing.client(api_key="s3cr3t-key\n") as client:
+        client.get_session("s")
+    assert failing.requests[0].headers["authorization"] == "Bearer s3cr3t-key"
+
+
 def test_no_service_is_an_error() -> None:
     with Client("http://127.0.0.1:9", retries=RetryPolicy(1)) as client:
         assert not client.is_ready()

@@ -39,7 +39,7 @@ from toolsearch.api.tools import (
 from toolsearch.api.usage import FeedbackEntry, FeedbackPage, Outcome, UsageAnswer
 from toolsearch.client import calls
 from toolsearch.client.calls import ApiCall
-from toolsearch.client.exchange import Exchange, headers_with, unreachable
+from toolsearch.client.exchange import Exchange, headers_with, shown, unreachable
 from toolsearch.exceptions import ServiceError
 from toolsearch.http.retries import RetryPolicy
 from toolsearch.tools import JsonObject
@@ -70,6 +70,9 @@ class AsyncClient:
             retries: How often to ask a service that is busy or cannot be reached. Writes have an
                 idempotency key, so that the service carries them out once.
             transport: Another way to send requests, such as `httpx.ASGITransport`.
+
+        Raises:
+            ValueError: `api_key` has a character that cannot be sent.
         """
         self._exchange = Exchange(retries or RetryPolicy(attempts=3))
         self._http = httpx.AsyncClient(
@@ -77,7 +80,7 @@ class AsyncClient:
         )
 
     def __repr__(self) -> str:
-        return f"AsyncClient({str(self._http.base_url)!r})"
+        return f"AsyncClient({shown(self._http.base_url)!r})"
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -106,7 +109,7 @@ class AsyncClient:
             try:
                 response = await self._http.send(self._exchange.request(self._http, call))
                 return self._exchange.answer(call, response)
-            except httpx.TransportError as exc:
+            except httpx.RequestError as exc:
                 error: ServiceError = unreachable(exc)
                 error.__cause__ = exc
             except ServiceError as exc:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from toolsearch.api.problem import Problem
 from toolsearch.client.calls import ApiCall
 from toolsearch.exceptions import ServiceError, ServiceUnreachableError
+from toolsearch.http.address import sendable
 from toolsearch.http.retries import RetryPolicy, asked_wait_s
 
 T = TypeVar("T")
@@ -38,14 +39,15 @@ class Exchange:
         Raises:
             ServiceError: it tells of a problem, or is no answer.
         """
-        if response.is_error:
+        # A page to log in at, or a step to another address, may stand in front of the service.
+        if not response.is_success:
             raise _told(response)
+        if call.answer is type(None) and response.content:
+            raise _other_form(call, response)
         try:
             return call.read(response.content)
         except ValidationError as exc:
-            raise ServiceError(
-                response.status_code, f"its answer to {call.method} {call.path} has another form"
-            ) from exc
+            raise _other_form(call, response) from exc
 
     def wait_s(self, call: ApiCall[T], error: ServiceError, failures: int) -> float | None:
         """Seconds until the call may be sent again; None where it may not."""
@@ -55,14 +57,28 @@ class Exchange:
         return self.retries.wait_s(failures, error.retry_after_s, random=random.random())  # noqa: S311
 
 
-def unreachable(exc: httpx.TransportError) -> ServiceUnreachableError:
+def unreachable(exc: httpx.RequestError) -> ServiceUnreachableError:
     """The error of a request that got no response."""
     return ServiceUnreachableError(0, f"The service gave no answer: {type(exc).__name__}: {exc}")
 
 
 def headers_with(api_key: str) -> Mapping[str, str]:
-    """What every request carries."""
-    return {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    """What every request carries.
+
+    Raises:
+        ValueError: no header can carry the key, which the error does not show.
+    """
+    key = sendable(api_key, what="The key", remedy="Check the argument api_key.")
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def shown(url: httpx.URL) -> str:
+    """The address of a service without a password."""
+    return str(url.copy_with(userinfo=b""))
+
+
+def _other_form(call: ApiCall[T], response: httpx.Response) -> ServiceError:
+    return ServiceError(response.status_code, f"its answer to {call.method} {call.path} has another form")
 
 
 def _told(response: httpx.Response) -> ServiceError:

@@ -38,7 +38,7 @@ from toolsearch.api.tools import (
 from toolsearch.api.usage import FeedbackEntry, FeedbackPage, Outcome, UsageAnswer
 from toolsearch.client import calls
 from toolsearch.client.calls import ApiCall
-from toolsearch.client.exchange import Exchange, headers_with, unreachable
+from toolsearch.client.exchange import Exchange, headers_with, shown, unreachable
 from toolsearch.exceptions import ServiceError
 from toolsearch.http.retries import RetryPolicy
 from toolsearch.tools import JsonObject
@@ -73,6 +73,9 @@ class Client:
             retries: How often to ask a service that is busy or cannot be reached. Writes have an
                 idempotency key, so that the service carries them out once.
             transport: Another way to send requests, such as `httpx.MockTransport`.
+
+        Raises:
+            ValueError: `api_key` has a character that cannot be sent.
         """
         self._exchange = Exchange(retries or RetryPolicy(attempts=3))
         self._http = httpx.Client(
@@ -80,7 +83,7 @@ class Client:
         )
 
     def __repr__(self) -> str:
-        return f"Client({str(self._http.base_url)!r})"
+        return f"Client({shown(self._http.base_url)!r})"
 
     def close(self) -> None:
         """Close all connections."""
@@ -109,7 +112,7 @@ class Client:
             try:
                 response = self._http.send(self._exchange.request(self._http, call))
                 return self._exchange.answer(call, response)
-            except httpx.TransportError as exc:
+            except httpx.RequestError as exc:
                 error: ServiceError = unreachable(exc)
                 error.__cause__ = exc
             except ServiceError as exc:
