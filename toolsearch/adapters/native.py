@@ -30,6 +30,17 @@ def lacks_search(form: WireForm, model: Any) -> str:
     return ""
 
 
+def has_search(form: WireForm, model: Any) -> bool:
+    """Whether a model is known to have native tool search, by its name."""
+    name = str(model)
+    match form:
+        case "openai_responses":
+            return knows_search(name)
+        case "anthropic":
+            return name.startswith("claude-") and not name.startswith(WITHOUT_SEARCH)
+    return False
+
+
 def declared(
     form: WireForm, search: JsonObject, shown: Sequence[JsonObject], deferred: Sequence[JsonObject]
 ) -> tuple[list[JsonObject], list[JsonObject]]:

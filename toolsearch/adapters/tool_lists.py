@@ -148,7 +148,7 @@ class ToolLists:
         self._catalog = catalog
         self._searcher = searcher
         self._max = max_lists
-        self._delivery = delivery
+        self.delivery = delivery
         self._filters = tuple(filters)
         self._pins_where_there = pins_where_there
         self._kept: OrderedDict[bytes, ToolList] = OrderedDict()
@@ -223,7 +223,7 @@ class ToolLists:
         if self._pins_where_there and settings.pinned:
             pinned = ToolNames(settings.pinned).names_in(catalog if usable is None else usable)
             settings = replace(settings, pinned=pinned)
-        discoverer = Discoverer(searcher, catalog, settings, self._delivery, self._filters)
+        discoverer = Discoverer(searcher, catalog, settings, self.delivery, self._filters)
         return ToolList(
             key=key,
             discoverer=discoverer,

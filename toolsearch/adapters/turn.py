@@ -223,7 +223,9 @@ class Turn:
     def _told_of(self) -> set[str]:
         """The tools that the provider has been told of by results."""
         told = self._at_provider | referenced(chain(self._told, *self._rounds))
-        return {name for name in told if name in self._list.discoverer.catalog}
+        # A caller may refer to any name, and what it may not know of is not declared for that.
+        usable = self._list.discoverer.view().tools
+        return {name for name in told if name in usable}
 
     def _planned(self, calls: Sequence[ToolCall]) -> tuple[PlannedCall, ...]:
         """Our calls of an answer, made fit to send back; what only they will find, they cannot call."""

@@ -29,6 +29,7 @@ _OPTIONS: dict[str, tuple[Any, str, str]] = {
     "proxy_max_running": (int | None, "N", "Requests that wait for providers at once; 256."),
     "proxy_whole_below_tokens": (int | None, "N", "Tools that cost fewer tokens go out as they came; 4000."),
     "proxy_max_tools": (int | None, "N", "Tools that a round sends; 128."),
+    "proxy_delivery": (str | None, "WAY", "append; or native, where form and model have it."),
     "proxy_catalog": (bool | None, "", "Search the catalog for requests without tools; off."),
     "proxy_pin": (list[str] | None, "GLOB", "A tool that is always sent."),
     "proxy_model": (

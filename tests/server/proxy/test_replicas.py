@@ -87,7 +87,7 @@ def stateful(clients: list[Any], *, streamed: bool, **options: Any) -> Iterator[
     while True:
         clients.append(clients.pop(0))
         answer = clients[0].responses.create(
-            model="m", input=told, tools=tools, **options, **({"stream": True} if streamed else {})
+            **{"model": "m", **options}, input=told, tools=tools, **({"stream": True} if streamed else {})
         )
         if streamed:
             answer = put_together("openai_responses", answer)

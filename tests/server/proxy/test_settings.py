@@ -25,7 +25,10 @@ from toolsearch.server.current import RELOADED
 from toolsearch.server.proxy.settings import ProxySettings
 
 TOOLS = (("mail__send_email", "Send an email message."), ("get_weather", "Current weather of a city."))
-RESTART = {"proxy", "openai_upstream", "anthropic_upstream", "proxy_tool_lists", "proxy_exchanges"}
+RESTART = {
+    *("proxy", "openai_upstream", "anthropic_upstream"),
+    *("proxy_delivery", "proxy_tool_lists", "proxy_exchanges"),
+}
 
 
 @pytest.mark.parametrize("path", [*(PREFIXES[form] + PATHS[form] for form in FORMS), "/openai/v1/models"])

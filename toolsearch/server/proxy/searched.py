@@ -34,7 +34,7 @@ from toolsearch.server.proxy.rules import ProxyRules
 from toolsearch.server.proxy.said import json_object, json_text
 from toolsearch.server.proxy.sending import Sending
 from toolsearch.server.proxy.settings import ProxySettings
-from toolsearch.server.proxy.tenants import Tenant, Tenants
+from toolsearch.server.proxy.tenants import Tenant, Tenants, delivery_of
 from toolsearch.server.proxy.upstream import Upstream
 from toolsearch.server.proxy.wishes import CALL_HEADER, Wishes
 from toolsearch.server.service import Service
@@ -175,7 +175,11 @@ class Searched:
             return False
         if asked.route.api.server_state(body.request):
             return False
-        return tenant.own(wishes.pins, asked.rules.settings).lists.has_opened(_list_key(asked, body))
+        settings = asked.rules.settings
+        if settings.proxy_delivery == "native" and asked.rules.models:
+            return False  # by which name the provider knows the model is to be found out first
+        searching = tenant.own(wishes.pins, settings, delivery_of(asked.route.api, body.request, settings))
+        return searching.lists.has_opened(_list_key(asked, body))
 
     def _opened(self, asked: Asked, tenant: Tenant, body: Body) -> Prepared:
         request, raw = body.request, asked.raw
@@ -215,9 +219,11 @@ class Searched:
         self, asked: Asked, tenant: Tenant, request: dict[str, Any], list_key: bytes, over_catalog: bool
     ) -> Turn | None:
         pins, settings = asked.wishes.pins, asked.rules.settings
-        searching = tenant.own(pins, settings)
+        delivery = delivery_of(asked.route.api, request, settings)
+        searching = tenant.own(pins, settings, delivery)
         if over_catalog:
-            searching = tenant.catalog(self._service.catalog, asked.caller.rule, pins, settings)
+            live, rule = self._service.catalog, asked.caller.rule
+            searching = tenant.catalog(live, rule, pins, settings, delivery)
         return searching.open(
             asked.route.api,
             request,

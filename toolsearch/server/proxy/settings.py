@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -29,6 +29,8 @@ class ProxySettings(BaseModel):
         proxy_max_running: Requests that wait for a provider at once; more are refused.
         proxy_whole_below_tokens: Tools that cost fewer tokens go out as they came.
         proxy_max_tools: The most tools that a round sends.
+        proxy_delivery: How what is found reaches the model: at the end of its tools, or by the provider's own
+            tool search where the form and the model are known to have one.
         proxy_catalog: Requests without tools search the catalog of the service, without asking for it.
         proxy_pin: Tools that are always sent, by name or glob.
         proxy_model: Which models may be asked, by name or glob, and ``ALIAS=NAME`` for one that the provider
@@ -53,6 +55,7 @@ class ProxySettings(BaseModel):
     proxy_max_running: int = Field(default=256, ge=1)
     proxy_whole_below_tokens: int = Field(default=4000, ge=0)
     proxy_max_tools: int = Field(default=128, ge=4)
+    proxy_delivery: Literal["append", "native"] = "append"
     proxy_catalog: bool = False
     proxy_pin: tuple[str, ...] = ()
     proxy_model: tuple[str, ...] = ()

@@ -8,9 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
+from toolsearch.adapters.api import WireApi
+from toolsearch.adapters.native import has_search
 from toolsearch.adapters.recall import Recall
 from toolsearch.adapters.searching import Searching
 from toolsearch.adapters.tool_lists import ToolLists
+from toolsearch.delivery.append import APPEND
+from toolsearch.delivery.base import Delivery
+from toolsearch.delivery.native import NATIVE
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.index.tool_index import ToolIndex
@@ -22,6 +27,7 @@ from toolsearch.server.proxy.body import KnownTools
 from toolsearch.server.proxy.vectors import RecentVectors
 from toolsearch.server.settings import ServerSettings
 from toolsearch.session.base import SessionStore
+from toolsearch.tools import JsonObject
 
 Pins: TypeAlias = tuple[str, ...]
 
@@ -43,19 +49,23 @@ class Tenant:
         self._kept: OrderedDict[object, tuple[ToolIndex | None, Searching]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def own(self, pins: Pins, settings: ServerSettings) -> Searching:
+    def own(self, pins: Pins, settings: ServerSettings, delivery: Delivery) -> Searching:
         """Searches the tools that a request brings."""
-        return self._way((pins, _limits(settings)), None, settings, partial(self._lists, settings, pins))
+        make = partial(self._lists, settings, delivery, pins)
+        return self._way((pins, delivery.name, _limits(settings)), None, settings, make)
 
-    def catalog(self, live: LiveCatalog, rule: ToolFilter, pins: Pins, settings: ServerSettings) -> Searching:
+    def catalog(
+        self, live: LiveCatalog, rule: ToolFilter, pins: Pins, settings: ServerSettings, delivery: Delivery
+    ) -> Searching:
         """Searches what `rule` permits of the catalog as it is now.
 
         Raises:
             NotReadyError: it is not loaded.
         """
         searcher = live.searcher
-        make = partial(self._lists, settings, pins, searcher, rule)
-        return self._way((pins, rule, _limits(settings)), searcher.index, settings, make)
+        make = partial(self._lists, settings, delivery, pins, searcher, rule)
+        key = (pins, delivery.name, rule, _limits(settings))
+        return self._way(key, searcher.index, settings, make)
 
     def _way(
         self, key: object, index: ToolIndex | None, settings: ServerSettings, make: Callable[[], ToolLists]
@@ -63,7 +73,9 @@ class Tenant:
         with self._lock:
             known = self._kept.get(key)
             if known is None or known[0] is not index:
-                searching = Searching(make(), self._sessions, self._recall, settings.proxy_max_rounds)
+                lists = make()
+                rounds = settings.proxy_max_rounds
+                searching = Searching(lists, self._sessions, self._recall, rounds, lists.delivery)
                 known = self._kept[key] = index, searching
                 if len(self._kept) > _WAYS_KEPT:
                     self._kept.popitem(last=False)
@@ -73,6 +85,7 @@ class Tenant:
     def _lists(
         self,
         settings: ServerSettings,
+        delivery: Delivery,
         pins: Pins,
         searcher: ToolSearcher | None = None,
         rule: ToolFilter | None = None,
@@ -89,6 +102,7 @@ class Tenant:
             catalog=None if searcher is None else searcher.index.catalog,
             searcher=searcher,
             max_lists=settings.proxy_tool_lists,
+            delivery=delivery,
             filters=() if rule is None or rule == ToolFilter() else (rule,),
             pins_where_there=True,
         )
@@ -112,6 +126,12 @@ class Tenants:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(caller.tenant)
             return tenant
+
+
+def delivery_of(api: WireApi, request: JsonObject, settings: ServerSettings) -> Delivery:
+    """How what is found reaches the model of a request."""
+    is_native = settings.proxy_delivery == "native" and has_search(api.form, request.get("model"))
+    return NATIVE if is_native else APPEND
 
 
 def _limits(settings: ServerSettings) -> tuple[int, ...]:
