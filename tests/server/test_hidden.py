@@ -130,3 +130,28 @@ def test_nothing_else_takes_a_hidden_name_either(served: Served) -> None:
     for path in ("/v1/usage/pins", "/v1/catalogs/default/lint", "/v1/sessions/s/rounds", "/v1/feedback"):
         assert "audit" not in part.get(path).text
     assert part.get("/v1/catalogs/default/lint", params={"tool": "law__audit"}).json()["total"] == 0
+
+
+def test_scores_tell_nothing_of_hidden_tools() -> None:
+    """Neither how many of them hold a word, nor how long they are, nor that one has a name."""
+    answers = []
+    for n_hidden in (0, 1, 20):
+        hidden = (
+            Tool(
+                raw_name=f"plan_{i}", source="law", description="Plan the acquisition. " + "Long words. " * i
+            )
+            for i in range(n_hidden)
+        )
+        namesake = (Tool(raw_name="SEND", source="law"),) if n_hidden else ()
+        own = Tool(raw_name="probe", source="mail", description="An acquisition.")
+        with service((*TOOLS, own, *hidden, *namesake)) as served:
+            client = served.as_key(served.key(KeyScope.SEARCH, sources=("mail",)))
+            queries = ("acquisition", "SEND", "send a message about it", "select:SEND")
+            searches = [{"queries": query, "explain": True} for query in queries]
+            items = client.post("/v1/search/batch", json={"searches": searches}).json()["items"]
+            for item in items:
+                item["answer"].pop("took_ms")
+                item["answer"].pop("timings_ms")
+            answers.append(items)
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][0]["answer"]["hits"][0]["channels"]["lexical"] > 0

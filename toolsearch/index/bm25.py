@@ -43,15 +43,26 @@ class Bm25:
     are needed: kept for all postings they would take as much memory as these.
     """
 
-    def __init__(self, postings: Postings, *, k1: float, b: float) -> None:
+    def __init__(
+        self, postings: Postings, *, k1: float, b: float, counted: NDArray[np.bool_] | None = None
+    ) -> None:
+        """`counted` (n,) says of which rows frequencies and the mean length are; None for all."""
         self._postings = postings
-        mean = float(postings.lengths.mean(dtype=np.float64)) if len(postings) else 0.0
-        lengths = postings.lengths.astype(np.float64)
-        self._norms = (k1 * (1 - b + b * lengths / (mean or 1.0))).astype(np.float32)
+        self._counted = counted
+        lengths = postings.lengths if counted is None else postings.lengths[counted]
+        self._n = len(lengths)
+        self._k1, self._b = k1, b
+        self._mean = (float(lengths.mean(dtype=np.float64)) if self._n else 0.0) or 1.0
+        # For all rows only once: of each part of a catalog that somebody may see they would fill the memory.
+        self._norms = self._norms_of(lengths) if counted is None else None
         self._bounds: dict[int, float] = {}
 
     def __len__(self) -> int:
-        return len(self._norms)
+        return len(self._postings)
+
+    def _norms_of(self, lengths: Floats) -> Floats:
+        norms = self._k1 * (1 - self._b + self._b * lengths.astype(np.float64) / self._mean)
+        return norms.astype(np.float32)
 
     @property
     def absent_idf(self) -> float:
@@ -59,12 +70,18 @@ class Bm25:
         return self._idf(0)
 
     def terms(self, positions: Ints, *, pairs: bool = False) -> list[Term]:
-        """The terms at these positions, which are pairs or single tokens."""
+        """The terms at these positions, pairs or single tokens, as far as a row that counts holds them."""
         share = PAIR_WEIGHT if pairs else 1.0
-        return [Term(int(i), share * self._idf(self._postings.frequency(i))) for i in positions]
+        counted = ((int(i), self._frequency(i)) for i in positions)
+        return [Term(i, share * self._idf(frequency)) for i, frequency in counted if frequency]
+
+    def _frequency(self, position: int) -> int:
+        if self._counted is None:
+            return self._postings.frequency(position)
+        return int(np.count_nonzero(self._counted[self._postings.slice(position)[0]]))
 
     def _idf(self, frequency: int) -> float:
-        return float(np.log(1 + (len(self) - frequency + 0.5) / (frequency + 0.5)))
+        return float(np.log(1 + (self._n - frequency + 0.5) / (frequency + 0.5)))
 
     def of_all(self, terms: Sequence[Term]) -> Floats:
         """(n,) the sum of each row."""
@@ -154,7 +171,8 @@ class Bm25:
         return rows, self._weights(term, rows, counts)
 
     def _weights(self, term: Term, rows: Ints, counts: Floats) -> Floats:
-        weights: Floats = counts / (counts + self._norms[rows]) * np.float32(term.idf)
+        norms = self._norms_of(self._postings.lengths[rows]) if self._norms is None else self._norms[rows]
+        weights: Floats = counts / (counts + norms) * np.float32(term.idf)
         return weights
 
     def _looked_up(self, term: Term, rows: Rows) -> tuple[NDArray[np.intp], Floats]:

@@ -173,6 +173,46 @@ class Keys:
         return self._forwards[place].decode("utf-8", "surrogatepass")
 
 
+class KeysAmong:
+    """Keys as they are where only some rows are: a text that none of these holds is not there."""
+
+    def __init__(self, keys: Keys | KeysAmong, rows: NDArray[np.bool_]) -> None:
+        """`rows` is a mask."""
+        self._keys = keys
+        self._rows = rows
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [text for text in self._keys if text in self]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __contains__(self, text: str) -> bool:
+        return bool(self.rows_of(text))
+
+    def rows_of(self, text: str) -> list[int]:
+        """As `Keys.rows_of`."""
+        return self._kept(self._keys.rows_of(text))
+
+    def starting_with(self, prefix: str, *, length: int | None = None) -> Iterator[tuple[str, list[int]]]:
+        """As `Keys.starting_with`."""
+        return self._held(self._keys.starting_with(prefix, length=length))
+
+    def ending_with(self, suffix: str, *, length: int | None = None) -> Iterator[tuple[str, list[int]]]:
+        """As `Keys.ending_with`."""
+        return self._held(self._keys.ending_with(suffix, length=length))
+
+    def _held(self, items: Iterable[tuple[str, list[int]]]) -> Iterator[tuple[str, list[int]]]:
+        return ((text, kept) for text, rows in items if (kept := self._kept(rows)))
+
+    def _kept(self, rows: list[int]) -> list[int]:
+        return [row for row in rows if self._rows[row]]
+
+
 class _Forwards(Sequence[bytes]):
     """The texts as bytes, in order."""
 

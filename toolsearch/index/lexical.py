@@ -149,11 +149,26 @@ class LexicalIndex:
     (pairs).
     """
 
-    def __init__(self, postings: Postings, *, k1: float = K1, b: float = B) -> None:
+    def __init__(
+        self,
+        postings: Postings,
+        *,
+        k1: float = K1,
+        b: float = B,
+        counted: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """`counted` is as `among` takes it."""
         self.k1 = k1
         self.b = b
         self._postings = postings
-        self._bm25 = Bm25(postings, k1=k1, b=b)
+        self._bm25 = Bm25(postings, k1=k1, b=b, counted=counted)
+
+    def among(self, rows: NDArray[np.bool_]) -> LexicalIndex:
+        """This index as if only the `rows` (n,) of a mask were there; others must not be asked for.
+
+        How rare words and how long tools are is counted over these, as an index of them alone does.
+        """
+        return LexicalIndex(self._postings, k1=self.k1, b=self.b, counted=rows)
 
     @classmethod
     def build(cls, tools: Sequence[Tool], *, k1: float = K1, b: float = B) -> LexicalIndex:
@@ -166,10 +181,11 @@ class LexicalIndex:
     def weigh(self, query: str) -> LexicalQuery:
         """The terms of `query`, ready to be scored. A token that is repeated counts once."""
         tokens = tokenize(query)
-        singles, pairs = self._postings.find(tokens)
-        terms = [*self._bm25.terms(singles), *self._bm25.terms(pairs, pairs=True)]
+        found, in_pairs = self._postings.find(tokens)
+        singles, pairs = self._bm25.terms(found), self._bm25.terms(in_pairs, pairs=True)
         absent = (len(set(tokens)) - len(singles)) * self._bm25.absent_idf
-        return LexicalQuery(self._bm25, tuple(terms), sum(term.idf for term in terms) + absent)
+        terms = (*singles, *pairs)
+        return LexicalQuery(self._bm25, terms, sum(term.idf for term in terms) + absent)
 
     def scores(self, query: str) -> LexicalScores:
         """BM25 of every row; all 0 for a query without tokens."""

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
-from toolsearch.index.keys import Keys
+from toolsearch.index.keys import Keys, KeysAmong
 from toolsearch.index.text import fold
 from toolsearch.naming import split_words
 
@@ -83,6 +85,13 @@ class NameIndex:
         self._sources = sources
         self._public = public_names
         self.keys = Keys.build(_keyed(raw_names, sources, public_names)) if keys is None else keys
+        self._keys: Keys | KeysAmong = self.keys
+
+    def among(self, rows: NDArray[np.bool_]) -> NameIndex:
+        """These names where only the `rows` (n,) of a mask are: the others are as if they were not there."""
+        part = NameIndex(self._raw, self._sources, self._public, self.keys)
+        part._keys = KeysAmong(self._keys, rows)
+        return part
 
     @classmethod
     def build(
@@ -138,13 +147,13 @@ class NameIndex:
         Among very many names only those that begin or end like it are looked at.
         """
         key = _squash(name)
-        if len(self.keys) <= COMPARED_ALL:
-            candidates = list(self.keys)
+        if len(self._keys) <= COMPARED_ALL:
+            candidates = list(self._keys)
         else:
-            ends = chain(self.keys.starting_with(key[:_END]), self.keys.ending_with(key[-_END:]))
+            ends = chain(self._keys.starting_with(key[:_END]), self._keys.ending_with(key[-_END:]))
             candidates = sorted({candidate for candidate, _ in islice(ends, COMPARED_ALL)})
         found = process.extract(key, candidates, scorer=fuzz.ratio, score_cutoff=50, limit=4 * limit)
-        ranked = sorted((-score, row) for near, score, _ in found for row in self.keys.rows_of(near))
+        ranked = sorted((-score, row) for near, score, _ in found for row in self._keys.rows_of(near))
         return list(dict.fromkeys(row for _, row in ranked))[:limit]
 
     def _named(self, name: str) -> list[NameMatch]:
@@ -163,7 +172,7 @@ class NameIndex:
 
     def _same_words(self, mention: str) -> Iterator[NameMatch]:
         key = _squash(mention)
-        rows = self.keys.rows_of(key) or self.keys.rows_of(key.removeprefix("mcp"))
+        rows = self._keys.rows_of(key) or self._keys.rows_of(key.removeprefix("mcp"))
         kinds = [self._kind(row, mention) for row in rows]
         written = [row for row in rows if self._public[row] == mention]
         written = written or [row for row, kind in zip(rows, kinds, strict=True) if kind == "exact"]
@@ -187,7 +196,7 @@ class NameIndex:
         if len(split_words(mention)) < 2:
             return
         key = _squash(mention)
-        for _, rows in self.keys.ending_with(key):
+        for _, rows in self._keys.ending_with(key):
             for row in rows:
                 if _ends_in_words(self._raw[row], len(key)):
                     yield _match(row, "suffix", mention)
@@ -199,9 +208,9 @@ class NameIndex:
         # One slip leaves the first or the second half whole, unless it swaps the letters between them.
         half = len(key) // 2
         swapped = key[: half - 1] + key[half] + key[half - 1] + key[half + 1 :]
-        candidates = dict(self.keys.starting_with(key[:half], length=len(key)))
-        candidates.update(self.keys.ending_with(key[half:], length=len(key)))
-        if rows := self.keys.rows_of(swapped):
+        candidates = dict(self._keys.starting_with(key[:half], length=len(key)))
+        candidates.update(self._keys.ending_with(key[half:], length=len(key)))
+        if rows := self._keys.rows_of(swapped):
             candidates[swapped] = rows
         digits = _digits(key)
         for near, rows in candidates.items():

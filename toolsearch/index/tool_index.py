@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from toolsearch.index.folder import Verify, load_folder, save_folder
 from toolsearch.index.lexical import LexicalIndex
 from toolsearch.index.manifest import IndexSummary, Manifest
 from toolsearch.index.names import NameIndex
+from toolsearch.index.part import IndexPart, IndexParts
 from toolsearch.index.snapshot import Snapshot
 from toolsearch.index.store import OverlaidTools, tool_line
 from toolsearch.index.vectors import BuildKind, VectorIndex
@@ -55,6 +56,7 @@ class ToolIndex:
     embedder_id: str
     calibration: JsonObject | None = None
     path: Path | None = None
+    _parts: IndexParts = field(default_factory=IndexParts, init=False, repr=False)
 
     @classmethod
     def build(
@@ -115,6 +117,21 @@ class ToolIndex:
     def tool(self, row: int) -> Tool:
         """The tool of a row."""
         return self.tools[self.columns.names[row]]
+
+    @cached_property
+    def whole(self) -> IndexPart:
+        """All tools as a part."""
+        return IndexPart(self.lexicon, self.name_index)
+
+    def part(self, names: frozenset[str]) -> IndexPart:
+        """The tools of these public names; names that the index does not have are passed over."""
+
+        def make() -> IndexPart:
+            rows = np.zeros(len(self), dtype=bool)
+            rows[[row for name in names if (row := self.row_of(name)) is not None]] = True
+            return self.whole.among(rows)
+
+        return self._parts.get(names, make)
 
     def row_of(self, name: str) -> int | None:
         """The row of a public name; None where there is no such tool."""

@@ -25,7 +25,8 @@ class SearchRequest(BaseModel):
         tags: Only tools with at least one of these tags.
         allow, deny: Globs over public names, raw names and ``source/raw_name``; deny wins.
         read_only: True keeps only tools that claim to be read-only.
-        within: Only tools of these public names, for permissions that no other filter can say.
+        within: Only tools of these public names, for permissions: the others are as if they were not there,
+            in scores, too, while filters choose among the tools that there are.
         exclude: Public names left out, such as those already discovered.
         near: The most names of `SearchResult.near`.
         steps: Search for each step of a query that asks for several things, too ("refund order 7 and tell

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Embedder
+from toolsearch.index.part import IndexPart
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import FUSION_VERSION
 from toolsearch.retrieval.ranking import rank, wordings
@@ -67,9 +68,10 @@ def calibrate(
     embedder: Embedder | None,
     *,
     allowed: NDArray[np.bool_] | None = None,
+    part: IndexPart | None = None,
     lexical: bool = True,
 ) -> Calibration:
-    """The best content score of each probe among the rows that `allowed` lets through.
+    """The best content score of each probe among the rows that `allowed` lets through, of those of `part`.
 
     Without an embedder, or without `lexical`, that channel takes no part, as in the searches to be measured.
     """
@@ -77,7 +79,7 @@ def calibrate(
     vectors = {} if embedder is None else dict(zip(probes, embedder.embed_queries(probes), strict=False))
     worded = wordings(index, probes, vectors, embedder, allowed, depth=_PROBE_DEPTH)
     best = (
-        rank(index, each, allowed, depth=_PROBE_DEPTH, lexical=lexical, names=False).best_content
+        rank(index, each, allowed, part=part, depth=_PROBE_DEPTH, lexical=lexical, names=False).best_content
         for each in worded.values()
     )
     return Calibration.of(best)

@@ -29,9 +29,8 @@ def allowed_rows(index: ToolIndex, request: SearchRequest) -> Mask | None:
         masks.append(_matches(index, request.allow))
     if request.deny:
         masks.append(~_matches(index, request.deny))
-    if request.within is not None:
-        rows = map(index.row_of, request.within)
-        masks.append(_rows_mask((row for row in rows if row is not None), len(index)))
+    if request.within is not None and (within := index.part(request.within).rows) is not None:
+        masks.append(within)
     if request.read_only:
         masks.append(columns.claimed_read_only)
     return np.logical_and.reduce(masks) if masks else None
@@ -61,12 +60,6 @@ def _labelled(rows_of: Mapping[str, NDArray[np.int64]], labels: Iterable[str], n
     mask = np.zeros(n, dtype=bool)
     for label in labels:
         mask[rows_of.get(label, [])] = True
-    return mask
-
-
-def _rows_mask(rows: Iterable[int], n: int) -> Mask:
-    mask = np.zeros(n, dtype=bool)
-    mask[list(rows)] = True
     return mask
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from toolsearch.exceptions import SearchRequestError
 from toolsearch.index.names import selected_names
+from toolsearch.index.part import IndexPart
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.base import SearchRequest
 from toolsearch.retrieval.filters import allowed_rows, excluded_rows, unknown_labels
@@ -45,6 +46,7 @@ class Prepared:
     Attributes:
         queries: Each text once.
         notices: What to tell of queries that were cut or left out, and of labels that no tool has.
+        part: The tools that there are for the request; the filters choose among them.
         allowed: (n,) over the rows of the index; None where all count.
         excluded: Rows that count as found.
     """
@@ -52,13 +54,14 @@ class Prepared:
     request: SearchRequest
     queries: tuple[Query, ...]
     notices: tuple[str, ...]
+    part: IndexPart
     allowed: Mask | None
     excluded: NDArray[np.int64]
 
     @cached_property
     def allowed_key(self) -> bytes:
-        """Equal where `allowed` is; empty where all rows count."""
-        return b"" if self.allowed is None else np.packbits(self.allowed).tobytes()
+        """Equal where `part` and `allowed` are; empty where all rows count."""
+        return b"" if self.allowed is None else self.part.key + np.packbits(self.allowed).tobytes()
 
     @property
     def depth(self) -> int:
@@ -83,6 +86,7 @@ def prepare(index: ToolIndex, request: SearchRequest) -> Prepared:
         request,
         queries,
         (*notices, *unknown_labels(index, request)),
+        index.whole if request.within is None else index.part(request.within),
         allowed_rows(index, request),
         excluded_rows(index, request),
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from toolsearch.embedders.base import Embedder, Vectors, cosine_scale
 from toolsearch.index.lexical import LexicalQuery
+from toolsearch.index.part import IndexPart
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.fusion import Channels
 from toolsearch.retrieval.learned import Learned
@@ -139,6 +140,7 @@ def rank(
     wording: Wording,
     allowed: NDArray[np.bool_] | None,
     *,
+    part: IndexPart | None = None,
     steps: Sequence[Wording] = (),
     depth: int = DEPTH,
     lexical: bool = True,
@@ -154,14 +156,16 @@ def rank(
     Args:
         wording: The whole query.
         allowed: Mask (n,) of the rows that count; None for all.
+        part: The tools that there are at all, which `allowed` chooses among; None for those of `index`.
         steps: Those of the query, where it has several; they lift the rows that serve them.
         lexical, names: Whether these channels take part.
         learned: What past requests add; None leaves everything as it is without them.
     """
     timer = timer or StageTimer()
     wordings = (wording, *steps)
+    part = part or index.whole
     found = [
-        _put_forward(index, one, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
+        _put_forward(index, part, one, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
         for one in wordings
     ]
     with timer.stage("fuse"):
@@ -185,6 +189,7 @@ class _Found:
 
 def _put_forward(
     index: ToolIndex,
+    part: IndexPart,
     wording: Wording,
     allowed: NDArray[np.bool_] | None,
     *,
@@ -196,7 +201,7 @@ def _put_forward(
     with timer.stage("names"):
         matches = {
             match.row: match.confidence
-            for match in (index.name_index.resolve(wording.text) if names else ())
+            for match in (part.name_index.resolve(wording.text) if names else ())
             if allowed is None or allowed[match.row]
         }
         found = [np.array(list(matches), dtype=np.int64)]
@@ -207,7 +212,7 @@ def _put_forward(
                 nearest = index.vectors.search(wording.vector[None, :], depth, allowed)[0].rows
             found.append(nearest)
     with timer.stage("lexical"):
-        weighed = index.lexicon.weigh(wording.text) if lexical else None
+        weighed = part.lexicon.weigh(wording.text) if lexical else None
         if weighed is not None:
             found.append(weighed.best(depth, allowed))
     return _Found(np.concatenate(found), matches, weighed)

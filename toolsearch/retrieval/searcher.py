@@ -201,13 +201,14 @@ class ToolSearcher:
         rankings = []
         for query in prepared.queries:
             if query.names is not None:
-                ranking, missing = selected(state.index, query.names, allowed)
+                ranking, missing = selected(state.index, prepared.part, query.names, allowed)
                 notices += missing
             else:
                 ranking = rank(
                     state.index,
                     worded[query.text],
                     allowed,
+                    part=prepared.part,
                     steps=[worded[step] for step in query.steps],
                     depth=prepared.depth,
                     lexical="lexical" in self.channels,
@@ -312,7 +313,7 @@ class ToolSearcher:
     def _calibrated(self, state: _State, prepared: Prepared) -> tuple[Calibration | None, str]:
         """The calibration over the rows that count, and why there is none where the encoder failed."""
         try:
-            return self._calibration(state, prepared.allowed, prepared.allowed_key), ""
+            return self._calibration(state, prepared), ""
         except Exception as exc:  # noqa: BLE001 (an embedder may be anybody's)
             return None, self._tolerated(exc)
 
@@ -326,16 +327,19 @@ class ToolSearcher:
             raise exc
         return f"{ENCODER_FAILED}: {type(exc).__name__}: {exc}"
 
-    def _calibration(self, state: _State, allowed: Mask | None = None, key: bytes = b"") -> Calibration:
-        """The calibration over the rows of `allowed`: the stored one, or one that is measured once."""
+    def _calibration(self, state: _State, prepared: Prepared | None = None) -> Calibration:
+        """The calibration over the rows that count: the stored one, or one that is measured once."""
+        allowed = None if prepared is None else prepared.allowed
+        key = b"" if prepared is None else prepared.allowed_key
         calibration = state.calibrations.get(key)
         if calibration is not None:
             return calibration
         if allowed is None and set(self.channels) >= {"dense", "lexical"}:
             calibration = Calibration.from_json(state.index.calibration)
         if calibration is None:
+            part = None if prepared is None else prepared.part
             lexical = "lexical" in self.channels
-            calibration = calibrate(state.index, self.embedder, allowed=allowed, lexical=lexical)
+            calibration = calibrate(state.index, self.embedder, allowed=allowed, part=part, lexical=lexical)
         if len(state.calibrations) >= _CALIBRATIONS_KEPT:
             state.calibrations.clear()
         state.calibrations[key] = calibration

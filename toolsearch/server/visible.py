@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -140,8 +139,8 @@ class Visible:
         return {label: rows for label, rows in kept.items() if len(rows)}
 
     def _near(self, name: str) -> tuple[str, ...]:
-        rows = (row for row in self.index.name_index.near(name, 10) if self.mask is None or self.mask[row])
-        return tuple(self.index.columns.names[row] for row in islice(rows, _NEAR_SHOWN))
+        part = self.index.whole if self.mask is None else self.index.part(self.names)
+        return tuple(self.index.columns.names[row] for row in part.name_index.near(name, _NEAR_SHOWN))
 
 
 def _unknown(kind: str, label: str, known: Iterable[str]) -> str:
