@@ -105,22 +105,34 @@ def make_key(asked: NewKey, *, now: float) -> tuple[StoredKey, MadeKey]:
 
 
 class KeyCheck:
-    """Tells callers by their keys. Without any key everybody may do everything.
+    """Tells callers by their keys. Without any key everybody may do everything, where that is allowed.
 
     The keys of the store are kept for a second, so what another process adds or removes counts that soon.
     While the store cannot be reached those that were read last count on, for no more than an hour.
     """
 
     def __init__(
-        self, store: KeyStore, *, api_key: str = "", clock: Callable[[], float] = time.monotonic
+        self,
+        store: KeyStore,
+        *,
+        api_key: str = "",
+        open_without: bool = True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`api_key` is one more key, which may do everything; `clock` gives seconds from any start.
+        """The keys of `store`, as they are now.
+
+        Args:
+            api_key: One more key, which may do everything.
+            open_without: Whether everybody may do everything while there is no key. Nobody may after the
+                last one of the store was revoked.
+            clock: Seconds from any start.
 
         Raises:
             DatabaseUnreachableError: the store cannot be reached.
         """
         self._store = store
         self._own = _digest(api_key.encode()) if api_key else None
+        self._is_open = open_without
         self._clock = clock
         self._keys: dict[str, StoredKey] = {}
         self._read_at = -OUTAGE_S
@@ -162,6 +174,7 @@ class KeyCheck:
                 raise
         else:
             self._keys = {key.entry.id: key for key in stored}
+            self._is_open &= not stored
             self._read_at = now
         self._asked_at = now
 
@@ -201,7 +214,7 @@ class KeyCheck:
         Raises:
             AccessDeniedError: nobody; the message is the same for whatever is wrong with a header.
         """
-        if not self.has_keys:
+        if self._is_open and not self.has_keys:
             return Caller()
         scheme, _, token = (authorization or b"").partition(b" ")
         # Both are compared for any header, as bytes: text that is not ASCII cannot be compared so.

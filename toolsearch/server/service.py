@@ -94,7 +94,7 @@ class Service:
         settings = current.now
         with contextlib.ExitStack() as owned:
             stores = open_stores(index, settings, owned)
-            keys = KeyCheck(stores.records, api_key=_secret(settings))
+            keys = KeyCheck(stores.records, api_key=_secret(settings), open_without=settings.is_loopback)
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
             usage = None if stores.learned is None else LearnedUsage()
@@ -171,7 +171,7 @@ class Service:
 
     def _reload_settings(self) -> None:
         settings, restart = self.current.read_again()
-        settings.check_reach(has_keys=settings.api_key is not None or self.keys.has_stored_keys)
+        settings.check_reach(has_keys=bool(_secret(settings)) or self.keys.has_stored_keys)
         self.keys.put_api_key(_secret(settings))
         self.work.timeout_s = self.changing.timeout_s = settings.timeout_s
         self.current.put(settings)
@@ -255,7 +255,8 @@ class Service:
 
 
 def _secret(settings: ServerSettings) -> str:
-    return settings.api_key.get_secret_value() if settings.api_key else ""
+    # A file that it was read from ends with a line, which no header can carry.
+    return settings.api_key.get_secret_value().strip() if settings.api_key else ""
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:
