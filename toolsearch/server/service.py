@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import DatabaseError, ToolSearchError
+from toolsearch.exceptions.places import place_of
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
@@ -252,6 +253,8 @@ class Service:
                 await asyncio.to_thread(self._keep_up)
             except (sqlite3.Error, DatabaseError) as exc:
                 _log.warning("Usage and rounds cannot be written just now: %s", exc)
+            except Exception as exc:  # noqa: BLE001 - it is told, and tried again
+                _log.error("Usage and rounds cannot be kept up to date: %s", place_of(exc))
 
 
 def _secret(settings: ServerSettings) -> str:
