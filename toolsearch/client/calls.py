@@ -302,7 +302,8 @@ def _json(value: Any) -> bytes:
 
 
 def _lines(definitions: Iterable[JsonObject]) -> bytes:
-    return b"".join(_json(definition) + b"\n" for definition in definitions)
+    """JSON Lines; for no definition one that says so, as the service takes an empty body for a mistake."""
+    return b"".join(_json(definition) + b"\n" for definition in definitions) or b"[]\n"
 
 
 def _type(content_type: str) -> dict[str, str]:

@@ -62,6 +62,7 @@ ToolSearchError
 │   ├── SlowRequestError          its body did not come in time
 │   ├── UnknownResourceError      there is no such thing for this caller
 │   ├── PreconditionError         what it would change is no longer what the caller has seen
+│   ├── UploadRefusedError        a replacement of which a part cannot be used
 │   ├── IdempotencyError          its idempotency key belongs to another request
 │   ├── TooBusyError              more than the service takes at once
 │   ├── TookTooLongError          it had no answer in time
@@ -154,6 +155,7 @@ from toolsearch.exceptions.server import (
     TooBusyError,
     TookTooLongError,
     UnknownResourceError,
+    UploadRefusedError,
     UpstreamError,
 )
 from toolsearch.exceptions.tools import (
@@ -254,6 +256,7 @@ __all__ = [
     "UnknownToolError",
     "UnresolvedTypeError",
     "UnsearchedToolsError",
+    "UploadRefusedError",
     "UpstreamError",
 ]
 

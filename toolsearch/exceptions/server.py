@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolsearch.exceptions.base import ToolSearchError
+
+_TOLD = 5
 
 
 class ServerSettingsError(ToolSearchError, ValueError):
@@ -54,6 +57,19 @@ class NotCallableError(RequestRefusedError):
 
 class PreconditionError(RequestRefusedError):
     """What is to be changed is no longer what the caller has seen."""
+
+
+class UploadRefusedError(RequestRefusedError):
+    """A replacement of which a part cannot be used; `issues` have ``line``, ``tool``, ``reason``."""
+
+    def __init__(self, issues: Sequence[Mapping[str, Any]], *, n_read: int) -> None:
+        self.issues = tuple(issues)
+        told = "; ".join(_told(issue) for issue in self.issues[:_TOLD])
+        more = f"; and {len(self.issues) - _TOLD:,} more" if len(self.issues) > _TOLD else ""
+        super().__init__(
+            f"Nothing was changed: {len(self.issues):,} of {n_read:,} definitions cannot be used, and the "
+            f"tools that they stand for would be removed. {told}{more}. Correct them or leave them out."
+        )
 
 
 class IdempotencyError(RequestRefusedError):
@@ -126,3 +142,9 @@ class ServiceError(ToolSearchError):
 
 class ServiceUnreachableError(ServiceError):
     """No connection to the service, or one that broke."""
+
+
+def _told(issue: Mapping[str, Any]) -> str:
+    line = "" if issue["line"] is None else f"Line {issue['line']}: "
+    about = f"{issue['tool']!r:.100}: " if issue["tool"] else ""
+    return f"{line}{about}{issue['reason']}".rstrip(".")

@@ -11,7 +11,7 @@ from pathlib import Path
 from toolsearch.api.tools import UploadIssue, UploadReport
 from toolsearch.catalog import tool_digest
 from toolsearch.embedders.base import Embedder, Progress
-from toolsearch.exceptions import DefinitionError
+from toolsearch.exceptions import CatalogFileError, DefinitionError, UploadRefusedError
 from toolsearch.formats import read_entries
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.sources.files import LoadedCatalog, read_catalog
@@ -73,13 +73,31 @@ def read_upload(data: bytes, *, is_lines: bool, source: str = "") -> Upload:
     """The tools of JSON Lines, or of one JSON value, in any form; what cannot be used is left out and told.
 
     Raises:
-        CatalogFileError: the whole of it cannot be read.
+        CatalogFileError: the whole of it cannot be read; names no folder of this machine.
     """
     with tempfile.TemporaryDirectory(prefix="toolsearch-") as folder:
         file = Path(folder) / ("upload.jsonl" if is_lines else "upload.json")
         file.write_bytes(data)
-        loaded = read_catalog(file, source=source or None)
+        try:
+            loaded = read_catalog(file, source=source or None)
+        except CatalogFileError as exc:
+            reason = exc.reason.replace(f"{folder}/", "")
+            raise CatalogFileError(file.name, reason, line=exc.line) from None
     return Upload(tuple(loaded.catalog.values()), loaded.n_read, _issues(loaded, folder))
+
+
+def check_complete(upload: Upload, data: bytes) -> None:
+    """Does nothing where `upload` has all that `data` holds, so that what is missing from it may go.
+
+    Raises:
+        UploadRefusedError: a part of it cannot be used.
+        CatalogFileError: it is empty.
+    """
+    unusable = tuple(issue.model_dump() for issue in upload.issues if issue.severity == "error")
+    if unusable:
+        raise UploadRefusedError(unusable, n_read=upload.n_read)
+    if not data.strip():
+        raise CatalogFileError("upload", "it is empty; an empty catalog is written as []")
 
 
 def changed(

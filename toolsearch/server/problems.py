@@ -42,6 +42,7 @@ from toolsearch.exceptions import (
     ToolSearchError,
     UnknownResourceError,
     UnknownToolError,
+    UploadRefusedError,
     UpstreamError,
 )
 from toolsearch.exceptions.places import place_of
@@ -58,6 +59,7 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     (UnknownToolError, 404, "unknown-tool", "Unknown tool"),
     (NotCallableError, 409, "not-callable", "Tool cannot be called"),
     (PreconditionError, 412, "precondition-failed", "Precondition failed"),
+    (UploadRefusedError, 422, "upload", "Unusable upload"),
     (IdempotencyError, 422, "idempotency-key", "Idempotency key used before"),
     (TooBusyError, 429, "too-busy", "Too busy"),
     (TookTooLongError, 504, "took-too-long", "Took too long"),
@@ -80,6 +82,9 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     (CatalogChangedError, 503, "catalog-changed", "Catalog changed meanwhile"),
     (ToolSearchError, 500, "internal", "Internal error"),
 )
+
+_ISSUES = 50
+"""Told of what is wrong with a request; what is in the text says how many there are."""
 
 _UNTOLD = "{}. The log of the service says more."
 _NEUTRAL = frozenset({"index", "index-locked", "embedder", "reranker", "store", "database"})
@@ -145,6 +150,8 @@ def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
         facts = {"name": error.name, "near": list(error.near)}
     elif isinstance(error, DefinitionError):
         facts = {"tool": error.tool}
+    elif isinstance(error, UploadRefusedError):
+        facts = {"issues": list(error.issues[:_ISSUES])}
     neutral = status == 500 or kind in _NEUTRAL
     detail = _UNTOLD.format(title) if neutral else str(error)
     return _problem(status, kind, title, detail, facts), headers
@@ -156,7 +163,7 @@ def _invalid(error: RequestValidationError) -> Problem:
         {"at": ".".join(map(str, fault["loc"])), "problem": str(fault["msg"])} for fault in error.errors()
     ]
     detail = "; ".join(f"{fault['at']}: {fault['problem']}" for fault in errors[:5])
-    return _problem(422, "invalid-request", "Invalid request", detail, {"errors": errors[:50]})
+    return _problem(422, "invalid-request", "Invalid request", detail, {"errors": errors[:_ISSUES]})
 
 
 def _http_detail(error: HTTPException) -> str:

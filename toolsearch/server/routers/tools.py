@@ -32,6 +32,7 @@ from toolsearch.server.changes import (
     Upload,
     change,
     changed,
+    check_complete,
     no_one,
     read_definition,
     read_upload,
@@ -187,8 +188,13 @@ async def delete_tool(name: ToolNamePath, request: Request, asking: Managing) ->
     return Response(status_code=204)
 
 
-async def upload(request: Request, asking: Asking, *, source: str = "", doomed: Doomed = no_one) -> Response:
-    """Change the catalog to what the body says: at once, or told line by line where that is asked for."""
+async def upload(
+    request: Request, asking: Asking, *, source: str = "", doomed: Doomed | None = None
+) -> Response:
+    """Change the catalog to what the body says: at once, or told line by line where that is asked for.
+
+    With `doomed` the body replaces that, and nothing is changed unless the whole of it can be used.
+    """
     data: bytes = request.state.body
     is_lines = request.headers.get("content-type", "").partition(";")[0].strip() != "application/json"
 
@@ -197,7 +203,9 @@ async def upload(request: Request, asking: Asking, *, source: str = "", doomed: 
         read = read_upload(data, is_lines=is_lines, source=source)
         tell(UploadProgress(stage="read", done=len(read.tools), total=read.n_read))
         asking.check_may_change(*read.tools)
-        return _uploaded(asking, read, doomed, tell)
+        if doomed is not None:
+            check_complete(read, data)
+        return _uploaded(asking, read, doomed or no_one, tell)
 
     if LINES_TYPE not in request.headers.get("accept", ""):
         return answer(await asking.change_long(work, _silent))
