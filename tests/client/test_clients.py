@@ -72,7 +72,7 @@ def test_many_tools_at_once(served: Served) -> None:
         catalog = client.get_catalog()
         report = client.put_catalog([PING], if_match=catalog.fingerprint)
         assert (report.added, report.removed) == (1, len(OFFICE_NAMES))
-        assert client.get_definitions("mcp").tools["tools"][0]["name"] == "ping"
+        assert client.get_definitions("mcp").tools["tools"][0]["name"] == "net__ping"
 
 
 @pytest.mark.parametrize("source", [".", "..", "a/..", "%2E", "ä b?c#d"])

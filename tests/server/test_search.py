@@ -13,8 +13,9 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 from tests.retrieval.support import OFFICE, searcher
 from tests.server.support import Served, StuckEmbedder, service
 from toolsearch.embedders.base import Vectors
-from toolsearch.exceptions import RerankerError
+from toolsearch.exceptions import DuplicateToolError, RerankerError
 from toolsearch.retrieval.base import SearchRequest
+from toolsearch.server import written
 from toolsearch.testing import FlakyEmbedder, HashingEmbedder, WordReranker
 from toolsearch.tools import Tool
 
@@ -127,7 +128,15 @@ def test_a_batch_answers_each_search_in_its_place(office: Served) -> None:
     assert [hit["name"] for hit in last["answer"]["hits"]] == ["geo__get_weather"]
 
 
-def test_a_form_that_the_hits_of_one_search_cannot_have_is_its_problem_alone() -> None:
+def test_a_form_that_the_hits_of_one_search_cannot_have_is_its_problem_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse_twins(tools: list[Tool], form: str) -> Any:
+        if any(tool.raw_name == "twin" for tool in tools):
+            raise DuplicateToolError(("twin",), "leave one out.")
+        return written.served_tools(tools, form)
+
+    monkeypatch.setattr("toolsearch.server.routers.search.served_tools", refuse_twins)
     twins = tuple(Tool(raw_name="twin", source=source, description="A twin.") for source in ("a", "b"))
     with service((*OFFICE, *twins)) as served:
         searches = [{"queries": "twin", "k": 2, "form": "mcp"}, {"queries": "send email", "form": "mcp"}]

@@ -17,7 +17,7 @@ from tests.retrieval.support import OFFICE
 from tests.server.support import Served, StuckEmbedder, service, until
 from toolsearch.embedders.base import Vectors
 from toolsearch.embedders.cache import CachedEmbedder
-from toolsearch.exceptions import TooBusyError
+from toolsearch.exceptions import StoreError, TooBusyError
 from toolsearch.retrieval.building import build_index
 from toolsearch.server import ServerSettings, create_app, serving
 from toolsearch.server.rates import Rates
@@ -245,6 +245,26 @@ def test_a_database_that_fails_is_told_without_its_path(
     response = served.http.post("/v1/feedback", json=body)
     assert (response.status_code, response.json()["type"]) == (503, "urn:toolsearch:problem:store")
     assert "/secret" not in response.text
+
+
+@pytest.mark.parametrize(
+    "error", [sqlite3.OperationalError("disk full"), StoreError("x", "is full")], ids=repr
+)
+def test_usage_that_cannot_be_written_in_the_end_does_not_keep_the_service_from_closing(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    closed = threading.Event()
+
+    def fail(*_: object) -> None:
+        raise error
+
+    with service() as served:
+        running = served.app.state.service
+        running.owned.callback(closed.set)
+        running.usage.called("t")
+        monkeypatch.setattr(running.records, "add_usage", fail)
+    assert closed.is_set()
+    assert "Usage and rounds of the last seconds are lost" in caplog.text
 
 
 def test_a_key_may_make_so_many_requests_and_others_are_not_held_up() -> None:

@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from tests.serving import shop
-from toolsearch import Tool, mcp_server
+from toolsearch import Tool, __version__, mcp_server
 from toolsearch.advisors.failures import ToolFailure
 from toolsearch.exceptions import DefinitionError, DuplicateToolError
 from toolsearch.serving.mcp_transports import http_app
@@ -58,6 +58,16 @@ def over_stdio(mode: str) -> AbstractAsyncContextManager[Client]:
 
 def text_of(result: Any) -> str:
     return "".join(block.text for block in result.content if block.type == "text")
+
+
+def test_a_server_says_its_version_or_that_of_the_package() -> None:
+    async def told(**settings: Any) -> str:
+        async with Client(mcp_server(shop.TOOLS, **settings)) as client:
+            assert client.server_info is not None
+            return str(client.server_info.version)
+
+    assert asyncio.run(told()) == __version__
+    assert asyncio.run(told(version="7.1")) == "7.1"
 
 
 @pytest.mark.parametrize("connect", [over_stdio, over_http])

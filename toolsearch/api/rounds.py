@@ -93,7 +93,8 @@ class SessionRounds(Answered):
 
     Attributes:
         kept: As in `SessionPage`.
-        rounds_total: How many there were, with those that are not shown.
+        rounds_total: How many lists of tools were asked for, with those that are not shown; what was searched
+            for before the first one is round 0, which is not counted.
     """
 
     session_id: str

@@ -58,7 +58,7 @@ class UsageDay(Answered):
 
 
 class UsageAnswer(Answered):
-    """Days with any use, the oldest first, and their sum."""
+    """Days with any use, the oldest first, and their sum, whose ``day`` is the first and the last one."""
 
     days: tuple[UsageDay, ...]
     total: UsageDay

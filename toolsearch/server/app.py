@@ -9,6 +9,7 @@ from contextlib import aclosing, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolsearch import __version__
 from toolsearch.embedders.base import Embedder, warm_up
 from toolsearch.given import Tools
 from toolsearch.index.tool_index import ToolIndex
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from toolsearch.server.proxy.upstream import Upstream
-
-API_VERSION = "1.0.0"
 
 
 def create_app(
@@ -57,7 +56,7 @@ def create_app(
     # Beside what follows: to build the application takes as long as to load the encoder.
     threading.Thread(target=_warmed_up, args=(embedder,), name="toolsearch-warm-up", daemon=True).start()
     try:
-        from fastapi import FastAPI
+        from fastapi import Depends, FastAPI
         from fastapi.exceptions import RequestValidationError
         from starlette.exceptions import HTTPException
         from starlette.middleware.cors import CORSMiddleware
@@ -68,6 +67,7 @@ def create_app(
     from toolsearch.server.current import CurrentSettings
     from toolsearch.server.edge import REQUEST_ID, Edge
     from toolsearch.server.idempotency import REPLAYED, Idempotency
+    from toolsearch.server.parameters import check_parameters
     from toolsearch.server.proxy.providers import providers_of
     from toolsearch.server.routers import (
         calls,
@@ -100,12 +100,13 @@ def create_app(
 
     app = FastAPI(
         title="toolsearch",
-        version=API_VERSION,
+        version=__version__,
         description="Finds the tools that serve a request, and keeps what conversations have discovered.",
         lifespan=lifespan,
         docs_url=None,  # its page loads scripts from elsewhere
         redoc_url=None,
         responses=_problems(),
+        dependencies=[Depends(check_parameters)],
     )
     app.state.service = service
     for kind in (HTTPException, RequestValidationError, ToolSearchError):

@@ -29,7 +29,7 @@ from toolsearch.server.settings import ServerSettings
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
+PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
 """Answered without a key; they say nothing of the catalog."""
 
 PAGE_PATH = "/ui"

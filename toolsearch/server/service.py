@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.embedders.base import Embedder
-from toolsearch.exceptions import DatabaseError, ToolSearchError
+from toolsearch.exceptions import DatabaseError, StoreError, ToolSearchError
 from toolsearch.exceptions.places import place_of
 from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
@@ -186,7 +186,7 @@ class Service:
         with self.owned:
             try:
                 self._write()
-            except DatabaseError as exc:
+            except (sqlite3.Error, DatabaseError, StoreError) as exc:
                 _log.error("Usage and rounds of the last seconds are lost: %s", exc)
 
     def _watch(self) -> DatabaseWatch | None:
@@ -251,7 +251,7 @@ class Service:
             await _wait(stop, _FLUSH_S)
             try:
                 await asyncio.to_thread(self._keep_up)
-            except (sqlite3.Error, DatabaseError) as exc:
+            except (sqlite3.Error, DatabaseError, StoreError) as exc:
                 _log.warning("Usage and rounds cannot be written just now: %s", exc)
             except Exception as exc:  # noqa: BLE001 - it is told, and tried again
                 _log.error("Usage and rounds cannot be kept up to date: %s", place_of(exc))

@@ -11,6 +11,8 @@ from toolsearch.api.usage import UsageAnswer, UsageDay
 from toolsearch.retrieval.base import SearchResult
 from toolsearch.server.records import COUNTS, Records
 
+_BEGINNING = "0001-01-01"
+
 
 class UsageMeter:
     """Adds up what is used. What was added since the last `flush` is lost if the process is killed."""
@@ -61,11 +63,12 @@ class UsageMeter:
                         self._used[key] = _sum(day.day, (day, self._used.get(key, UsageDay(day=day.day))))
                 raise
 
-    def used(self, tenant: str, *, since: str, until: str) -> UsageAnswer:
-        """What a tenant used from day `since` to day `until`."""
+    def used(self, tenant: str, *, since: str | None, until: str) -> UsageAnswer:
+        """What a tenant used from day `since`, None for the first with any use, to day `until`."""
         self.flush()
-        days = self._records.usage(tenant, since=since, until=until)
-        return UsageAnswer(days=days, total=_sum(f"{since}/{until}", days))
+        days = self._records.usage(tenant, since=since or _BEGINNING, until=until)
+        first = since or (days[0].day if days else until)
+        return UsageAnswer(days=days, total=_sum(f"{first}/{until}", days))
 
     def today(self) -> str:
         """The day in UTC."""

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from toolsearch import __version__
 from toolsearch.advisors.failures import ErrorPolicy, ToolFailure
 from toolsearch.advisors.manager import CALL_TIMEOUT_S, ToolCallingManager
 from toolsearch.given import Tools
@@ -47,7 +48,7 @@ def mcp_server(
     error of the protocol.
 
     Args:
-        name, version, instructions: What the server says of itself.
+        name, version, instructions: What the server says of itself; by default the version of this package.
         state: Further values of `ToolContext.state`.
         errors: Which exceptions the client reads.
         call_timeout_s: Seconds that a call may take where its tool says nothing else; None for any number.
@@ -68,7 +69,7 @@ def mcp_server(
     return ToolServer(
         tools,
         name=name,
-        version=version,
+        version=version or __version__,
         instructions=instructions,
         state=dict(state or {}),
         manager=ToolCallingManager(errors=errors, call_timeout_s=call_timeout_s, on_failure=on_failure),

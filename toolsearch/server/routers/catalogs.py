@@ -19,13 +19,13 @@ from toolsearch.api.tools import (
     UploadReport,
 )
 from toolsearch.exceptions import UnknownResourceError
-from toolsearch.formats import write_tools
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.answers import answer, check_version, versioned
 from toolsearch.server.asking import Administering, Asking, Managing, Searching
 from toolsearch.server.changes import change
 from toolsearch.server.routers.tools import UPLOAD_BODY, upload
 from toolsearch.server.visible import Visible
+from toolsearch.server.written import served_tools
 
 router = APIRouter(prefix="/v1", tags=["catalogs"])
 
@@ -70,7 +70,7 @@ async def get_definitions(
 
     def written(view: Visible) -> Definitions:
         tools = [view.index.tool(row) for row in view.rows.tolist()]
-        return Definitions(form=form, tools=write_tools(tools, form), tokens=view.tokens)
+        return Definitions(form=form, tools=served_tools(tools, form), tokens=view.tokens)
 
     view = asking.visible()
     version = await asking.run(lambda: f"{view.fingerprint}.{form}")

@@ -13,6 +13,14 @@ from toolsearch.server.service import Service
 router = APIRouter(tags=["health"])
 
 
+@router.get("/", summary="Where things are", operation_id="index")
+async def index(request: Request) -> JSONResponse:
+    """What else there is; it says nothing of the catalog, and takes no key."""
+    service: Service = request.app.state.service
+    page = {"page": "/ui"} if service.settings.ui else {}
+    return JSONResponse({"service": "toolsearch", "api": "/v1", "document": "/openapi.json", **page})
+
+
 @router.get("/healthz", summary="Whether the process lives", operation_id="health")
 async def health() -> JSONResponse:
     """It does, whatever else is busy."""

@@ -11,13 +11,13 @@ from starlette.responses import Response
 from toolsearch.api.problem import Problem
 from toolsearch.api.search import BatchAnswer, BatchItem, BatchQuery, Hit, SearchAnswer, SearchQuery
 from toolsearch.exceptions import SearchRequestError, ToolSearchError
-from toolsearch.formats import write_tools
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
 from toolsearch.retrieval.searcher import neutral_notice
 from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Searching
 from toolsearch.server.problems import problem_of
 from toolsearch.server.visible import Visible
+from toolsearch.server.written import served_tools
 
 router = APIRouter(prefix="/v1/search", tags=["search"])
 
@@ -104,7 +104,7 @@ def _told(
 
 def _answered(result: SearchResult, query: SearchQuery, notices: tuple[str, ...]) -> SearchAnswer:
     stages = {stage: round(ms, 3) for stage, ms in result.timings_ms.items()}
-    tools = None if query.form is None else write_tools([hit.tool for hit in result.hits], query.form)
+    tools = None if query.form is None else served_tools([hit.tool for hit in result.hits], query.form)
     return SearchAnswer(
         hits=tuple(_hit(hit, explain=query.explain) for hit in result.hits),
         nothing_fits=result.nothing_fits,

@@ -24,7 +24,6 @@ from toolsearch.api.sessions import (
 )
 from toolsearch.api.tools import Definitions
 from toolsearch.exceptions import RequestRefusedError
-from toolsearch.formats import write_tools
 from toolsearch.messages import TextPart, ToolResult
 from toolsearch.naming import RESERVED_NAMES
 from toolsearch.retrieval.base import SearchResult
@@ -32,6 +31,7 @@ from toolsearch.server.answers import answer
 from toolsearch.server.asking import Asking, Searching
 from toolsearch.server.rounds import SessionEvent
 from toolsearch.server.sent import DELIVERIES, SentTools, Told, check_delivery, sent_result, sent_tools
+from toolsearch.server.written import served_tools
 from toolsearch.telemetry.receipt import search_receipt
 from toolsearch.tokens import catalog_tokens, count_tokens, wire_json
 from toolsearch.tools import Tool
@@ -222,7 +222,7 @@ async def render(body: RenderBody, asking: Searching) -> Response:
     def written() -> Definitions:
         if body.session_id is None:
             tools = asking.visible().tools(body.names or ())
-            written = write_tools(tools, body.form)
+            written = served_tools(tools, body.form)
         else:
             sent = _sent(asking, body.session_id, body.delivery, body.form)
             tools, written = sent.seen, sent.written

@@ -19,8 +19,6 @@ from toolsearch.server.pins import pins_of
 
 router = APIRouter(prefix="/v1", tags=["usage"])
 
-_FIRST_DAY = date(2020, 1, 1)
-
 
 @router.post(
     "/feedback",
@@ -96,10 +94,13 @@ async def get_pins(
 @router.get("/usage", response_model=UsageAnswer, summary="What was used", operation_id="get_usage")
 async def get_usage(
     asking: Searching,
-    since: Annotated[date, Query(description="The first day, in UTC.")] = _FIRST_DAY,
+    since: Annotated[
+        date | None, Query(description="The first day, in UTC; the first with any use if left out.")
+    ] = None,
     until: Annotated[date | None, Query(description="The last day; today if left out.")] = None,
 ) -> Response:
     """Searches of the tenant by day, and the tokens that they returned and spared."""
     last = asking.service.usage.today() if until is None else until.isoformat()
+    first = None if since is None else since.isoformat()
     usage = asking.service.usage
-    return answer(await asking.run(usage.used, asking.caller.tenant, since=since.isoformat(), until=last))
+    return answer(await asking.run(usage.used, asking.caller.tenant, since=first, until=last))
