@@ -16,8 +16,8 @@ latency   Search at 16 connections, each with one request at a time, against 16 
 overload  What 16 connections got answered a second is the sustainable load. Then twice that rate arrives
           whatever becomes of it: every answer must be a 200, or a 429 with ``Retry-After``.
 batch     64 searches in one request against 64 requests, one after another over one connection.
-memory    100,000 requests of all kinds, or as many as fit into `MEMORY_S` seconds: resident memory after a
-          tenth of them, and after all.
+memory    100,000 requests of all kinds, or as many as fit into `MEMORY_S` seconds, new sessions and changes
+          of the catalog among them: resident memory after a tenth of them, and after all.
 start     From starting the process to ready, against a process that imports the package and loads the index.
 sizes     Memory, latency and throughput at several catalog sizes, for docs/operations.md.
 proxy     What the model proxy adds over what a plain pass-through adds; see benchmarks/service_proxy.py.
@@ -53,7 +53,7 @@ QUERY_WORDS = 8
 BATCH = 64
 OVER = 2.0
 MEMORY_REQUESTS = 100_000
-MEMORY_S = 300.0
+MEMORY_S = 400.0
 WARM_UP_S = 3.0
 
 
@@ -193,6 +193,7 @@ def memory(measured: Measured) -> JsonObject:
                 connections=CALLERS,
                 seconds=MEMORY_S / 10,
                 total=MEMORY_REQUESTS // 10,
+                first=done,
             )
             done, took_s = done + run["requests"], took_s + run["seconds"]
             failures += sum(run["failures"].values())
@@ -210,7 +211,11 @@ def memory(measured: Measured) -> JsonObject:
 
 
 def _mix(measured: Measured) -> list[tuple[str, str, Any]]:
-    """A thousand requests, mostly cheap ones, so that many fit into the time; one in 25 searches."""
+    """A thousand requests, mostly cheap ones, so that many fit into the time.
+
+    One in 25 searches, half of these in a session that is new each time; two are batches, and one changes a
+    tool.
+    """
     cheap: list[tuple[str, str, Any]] = [
         ("GET", "/healthz", None),
         ("GET", "/v1/tools?limit=5", None),
@@ -223,9 +228,17 @@ def _mix(measured: Measured) -> list[tuple[str, str, Any]]:
     mix = [cheap[i % len(cheap)] for i in range(1000)]
     for i in range(0, len(mix), 50):
         query = measured.queries[i % len(measured.queries)]
-        mix[i] = ("POST", f"/v1/sessions/memory-{i}/search", {"arguments": {"queries": [query]}})
+        mix[i] = ("POST", "/v1/sessions/memory-{n}/search", {"arguments": {"queries": [query]}})
         mix[i + 25] = ("POST", "/v1/search", {"queries": query})
     mix[10] = ("POST", "/v1/feedback", {"tool": "no_such_tool", "outcome": "called"})
+    for i in (20, 520):
+        batch = [{"queries": query} for query in measured.queries[i % 256 :][:16]]
+        mix[i] = ("POST", "/v1/search/batch", {"searches": batch})
+    mix[30] = (
+        "PUT",
+        "/v1/tools/memory__note",
+        {"name": "note", "server": "memory", "description": "Note {n}."},
+    )
     return mix
 
 

@@ -30,10 +30,12 @@ class Plan:
 
     Attributes:
         requests: Method, path and JSON body (None for none) of each; they are sent in turn, again and again.
+            ``{n}`` in a path or in a text of a body is the number of the request.
         connections: How many at once; for an open load how many at most.
         seconds: For how long.
         total: How many requests at most; None for any number.
         rate: Requests a second of an open load; None for a closed one.
+        first: The number of the first request.
     """
 
     host: str
@@ -44,6 +46,7 @@ class Plan:
     total: int | None = None
     rate: float | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    first: int = 0
 
 
 @dataclass
@@ -105,7 +108,7 @@ class _Connection:
 async def run(plan: Plan) -> JsonObject:
     """What came of the plan: requests a second, latencies of answers, statuses, failures."""
     seen = _Seen()
-    requests = cycle([_bytes(plan, *request) for request in plan.requests])
+    requests = _numbered(plan)
     started = time.perf_counter()
     if plan.rate is None:
         await _closed(plan, requests, seen, started)
@@ -161,6 +164,12 @@ async def _open(plan: Plan, requests: Iterator[bytes], seen: _Seen, started: flo
     await asyncio.gather(*tasks)
     for connection in free:
         connection.close()
+
+
+def _numbered(plan: Plan) -> Iterator[bytes]:
+    ready = [None if "{n}" in json.dumps(request) else _bytes(plan, *request) for request in plan.requests]
+    for number, (request, raw) in enumerate(cycle(zip(plan.requests, ready, strict=True)), plan.first):
+        yield raw or _bytes(plan, *json.loads(json.dumps(request).replace("{n}", str(number))))
 
 
 def _bytes(plan: Plan, method: str, path: str, body: Any) -> bytes:

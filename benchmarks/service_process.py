@@ -93,9 +93,10 @@ def loaded(
     seconds: float,
     total: int | None = None,
     rate: float | None = None,
+    first: int = 0,
 ) -> JsonObject:
     """What came of a load; see benchmarks/service_load.py."""
-    plan = Plan(HOST, service.port, list(requests), connections, seconds, total, rate)
+    plan = Plan(HOST, service.port, list(requests), connections, seconds, total, rate, first=first)
     return _ran([sys.executable, "-m", "benchmarks.service_load"], json.dumps(asdict(plan)))
 
 
