@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
+from tests.retrieval.support import OFFICE
 from tests.server.support import Served, service
 
 
@@ -33,6 +34,130 @@ def test_the_document_of_the_api_has_an_example_for_every_body(served: Served) -
             assert "application/problem+json" in operation["responses"]["4XX"]["content"]
             for content in operation.get("requestBody", {}).get("content", {}).values():
                 assert "example" in json.dumps(_resolved(content, document)), (method, path)
+
+
+WRITES = {"post", "put", "patch", "delete"}
+OPEN = {"/", "/healthz", "/readyz"}
+NEVER_KEPT = {"search", "search_batch", "render", "create_key", "delete_key", "call_tool"}
+
+
+def test_every_path_says_whether_it_takes_a_key(served: Served) -> None:
+    document = served.http.get("/openapi.json").json()
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    served.key()  # from now on a key is needed
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["security"] == ([] if path in OPEN else [{"key": []}]), (method, path)
+            status = served.http.request(method, path.replace("{", "").replace("}", "")).status_code
+            assert (status == 401) == bool(operation["security"]), (method, path)
+
+
+def test_every_write_says_whether_it_takes_an_idempotency_key() -> None:
+    with service(callable_tools=OFFICE) as served:
+        document = served.http.get("/openapi.json").json()
+    for path, method, operation in _operations(document):
+        takes = method in WRITES and operation["operationId"] not in NEVER_KEPT
+        assert ("Idempotency-Key" in _headers_taken(operation, document)) == takes, (method, path)
+        for status, headers in _headers_given(operation, document).items():
+            assert ("Idempotency-Replayed" in headers) == (takes and status[0] in "24"), (path, status)
+            assert ("Retry-After" in headers) == (status in {"4XX", "5XX"}), (path, status)
+            assert "X-Request-Id" in headers, (path, status)
+
+
+def test_what_has_a_version_says_so(served: Served) -> None:
+    document = served.http.get("/openapi.json").json()
+    reads, writes, tags = set(), set(), {}
+    for _, method, operation in _operations(document):
+        taken, name = _headers_taken(operation, document), operation["operationId"]
+        if "If-None-Match" in taken:
+            (writes if method in WRITES else reads).add(name)
+        assert ("If-Match" in taken) == (name in writes)
+        tagged = {s for s, headers in _headers_given(operation, document).items() if "ETag" in headers}
+        if tagged:
+            tags[name] = tagged
+    assert reads == {"get_tool", "get_catalog", "get_definitions", "lint_catalog", "session_rounds"}
+    assert writes == {"put_tool", "patch_tool", "delete_tool", "put_catalog"}
+    assert tags == {name: {"200", "304"} for name in reads} | {
+        "put_tool": {"200", "201"},
+        "patch_tool": {"200"},
+        "put_catalog": {"200"},
+    }
+
+
+@pytest.mark.parametrize("accept", ["", "application/x-ndjson"])
+def test_what_the_document_says_of_answers_is_so(served: Served, accept: str) -> None:
+    """Each header and each form of an answer to an operation that the examples can carry out."""
+    document = served.http.get("/openapi.json").json()
+    values = {"name": "mail__send_email", "catalog": "default", "source": "mail", "session_id": "s"}
+    seen = set()
+    for path, method, operation in _operations(document):
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        body = None if content is None else content.get("example") or _example(content["schema"], document)
+        for again in range(2 if "Idempotency-Key" in _headers_taken(operation, document) else 1):
+            if operation["operationId"] == "create_key":
+                continue
+            answer = served.http.request(
+                method,
+                path.format(**values, key_id="none"),
+                json=body,
+                headers={"Idempotency-Key": operation["operationId"], "Accept": accept or "*/*"},
+            )
+            status = str(answer.status_code)
+            told = operation["responses"].get(status) or operation["responses"][f"{status[0]}XX"]
+            kinds = told.get("content", {}) or {"": {}}
+            assert answer.headers.get("content-type", "").partition(";")[0] in kinds, (method, path, status)
+            known = {"ETag", "Retry-After", "Idempotency-Replayed", "X-Request-Id", "Location"}
+            given = {header for header in known if header in answer.headers}
+            assert given <= set(told["headers"]), (method, path, status)
+            assert ("Idempotency-Replayed" in given) == bool(again), (method, path, status)
+            seen |= given
+    assert seen == {"ETag", "Idempotency-Replayed", "X-Request-Id", "Location"}
+
+
+def test_probes_say_what_they_answer(served: Served) -> None:
+    document = served.http.get("/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    for path, schema, says in (("/healthz", "Alive", "alive"), ("/readyz", "Ready", "ready")):
+        content = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
+        assert content["schema"] == {"$ref": f"#/components/schemas/{schema}"}
+        assert schemas[schema]["properties"]["status"]["const"] == says
+        assert served.http.get(path).json() == {"status": says}
+        head = served.http.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+
+
+def _operations(document: Any) -> Iterator[tuple[str, str, Any]]:
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            yield path, method, operation
+
+
+def _headers_taken(operation: Any, document: Any) -> set[str]:
+    parameters = [_pointed(each, document) for each in operation["parameters"]]
+    return {each["name"] for each in parameters if each["in"] == "header"}
+
+
+def _headers_given(operation: Any, document: Any) -> dict[str, set[str]]:
+    """The names of the headers of each answer; that they are declared is checked."""
+    for response in operation["responses"].values():
+        assert all(_pointed(header, document)["schema"] for header in response["headers"].values())
+    return {status: set(response["headers"]) for status, response in operation["responses"].items()}
+
+
+def _pointed(value: Any, document: Any) -> Any:
+    """What `value` refers to, or itself."""
+    if "$ref" not in value:
+        return value
+    for part in value["$ref"].removeprefix("#/").split("/"):
+        document = document[part]
+    return document
+
+
+def _example(schema: Any, document: Any) -> Any:
+    known = _pointed(schema, document)
+    if "anyOf" in known:
+        return _example(known["anyOf"][0], document)
+    return known["examples"][0]
 
 
 def _resolved(value: Any, document: Any) -> Any:

@@ -6,9 +6,10 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from fastapi import Query, Request
+from fastapi import Depends, Header, Query
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 from starlette.responses import Response
@@ -23,6 +24,48 @@ MAX_NUMBER = 2**63 - 1
 Cursor: TypeAlias = Annotated[str | None, Query(max_length=400)]
 """Of a query: the place in a list where its next page begins; None for the first."""
 
+IF_MATCH = "If-Match"
+IF_NONE_MATCH = "If-None-Match"
+
+Known: TypeAlias = Annotated[
+    str | None,
+    Header(alias=IF_NONE_MATCH, description="Versions that the client has; 304 where that is still so."),
+]
+"""Of a request: what the client has already."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Which version a write is for."""
+
+    if_match: str | None = None
+    if_none_match: str | None = None
+
+    def check(self, version: str | None) -> None:
+        """Does nothing where the request is for whatever there is, or for `version`, None for nothing yet.
+
+        Raises:
+            PreconditionError: it is for another.
+        """
+        if self.if_match is not None and (version is None or not _names(self.if_match, version)):
+            raise PreconditionError("It has changed since, or is gone. Get it again.")
+        if version is not None and is_known(self.if_none_match, version):
+            raise PreconditionError("It exists already.")
+
+
+async def _conditions(
+    if_match: Annotated[
+        str | None, Header(alias=IF_MATCH, description="The version that is to be written over; else 412.")
+    ] = None,
+    if_none_match: Annotated[
+        str | None, Header(alias=IF_NONE_MATCH, description="``*`` to write over nothing; else 412.")
+    ] = None,
+) -> Conditions:
+    return Conditions(if_match, if_none_match)
+
+
+Conditional: TypeAlias = Annotated[Conditions, Depends(_conditions)]
+
 VERSIONED = {"Cache-Control": "private, no-cache"}
 """For what has a version: it may be kept, and is to be asked for again before it is used."""
 
@@ -32,30 +75,17 @@ def answer(model: BaseModel, status: int = 200, headers: Mapping[str, str] | Non
     return Response(json_bytes(model), status, dict(headers or {}), media_type=JSON_TYPE)
 
 
-def versioned(request: Request, model: BaseModel, version: str) -> Response:
+def versioned(known: str | None, model: BaseModel, version: str) -> Response:
     """`model` with its version as ``ETag``, or that the client has it already."""
     headers = {**VERSIONED, "ETag": f'"{version}"'}
-    if is_known(request, version):
+    if is_known(known, version):
         return Response(status_code=304, headers=headers)
     return answer(model, headers=headers)
 
 
-def is_known(request: Request, version: str) -> bool:
-    """Whether the client has `version` already, and asks for what is newer."""
-    return _names(request.headers.get("if-none-match", ""), version)
-
-
-def check_version(request: Request, version: str | None) -> None:
-    """Does nothing where the request is for whatever there is, or for `version`, None for nothing yet.
-
-    Raises:
-        PreconditionError: it is for another.
-    """
-    wanted = request.headers.get("if-match")
-    if wanted is not None and (version is None or not _names(wanted, version)):
-        raise PreconditionError("It has changed since, or is gone. Get it again.")
-    if version is not None and is_known(request, version):
-        raise PreconditionError("It exists already.")
+def is_known(known: str | None, version: str) -> bool:
+    """Whether `version` is one of those that the client has already."""
+    return known is not None and _names(known, version)
 
 
 def json_bytes(model: BaseModel) -> bytes:

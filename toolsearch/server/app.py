@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolsearch import __version__
 from toolsearch.embedders.base import Embedder, warm_up
@@ -56,7 +56,7 @@ def create_app(
     # Beside what follows: to build the application takes as long as to load the encoder.
     threading.Thread(target=_warmed_up, args=(embedder,), name="toolsearch-warm-up", daemon=True).start()
     try:
-        from fastapi import Depends, FastAPI
+        from fastapi import Depends
         from fastapi.exceptions import RequestValidationError
         from starlette.exceptions import HTTPException
         from starlette.middleware.cors import CORSMiddleware
@@ -65,6 +65,7 @@ def create_app(
 
     from toolsearch.exceptions import ToolSearchError
     from toolsearch.server.current import CurrentSettings
+    from toolsearch.server.document import DescribedApi, problems
     from toolsearch.server.edge import REQUEST_ID, Edge
     from toolsearch.server.idempotency import REPLAYED, Idempotency
     from toolsearch.server.parameters import check_parameters
@@ -98,14 +99,14 @@ def create_app(
         async with service.running(), nullcontext() if upstream is None else aclosing(upstream):
             yield
 
-    app = FastAPI(
+    app = DescribedApi(
         title="toolsearch",
         version=__version__,
         description="Finds the tools that serve a request, and keeps what conversations have discovered.",
         lifespan=lifespan,
         docs_url=None,  # its page loads scripts from elsewhere
         redoc_url=None,
-        responses=_problems(),
+        responses=problems(),
         dependencies=[Depends(check_parameters)],
     )
     app.state.service = service
@@ -171,14 +172,3 @@ def _embedder(spec: str) -> Embedder:
     from toolsearch.embedders.load import load_embedder
 
     return load_embedder(spec or "default")
-
-
-def _problems() -> dict[int | str, dict[str, Any]]:
-    """How the OpenAPI document says that every operation may answer with a problem."""
-    from toolsearch.api.problem import PROBLEM_TYPE, Problem
-
-    content = {PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}
-    return {
-        "4XX": {"description": "The request is at fault.", "content": content},
-        "5XX": {"description": "The service is at fault.", "content": content},
-    }

@@ -162,7 +162,7 @@ class Edge:
         Raises:
             TooBusyError: the key makes too many.
         """
-        if _is_public(scope["path"]):
+        if is_public(scope["path"]):
             yield
             return
         key_id = scope["state"]["caller"].key_id
@@ -187,7 +187,7 @@ class Edge:
         is_own = self._limits.settings.ui and _is_own(origin, host)
         if origin is not None and not is_own and origin not in self._limits.settings.allow_origin:
             raise ForeignRequestError("Pages of this origin may not ask.")
-        if _is_public(scope["path"]):
+        if is_public(scope["path"]):
             return Caller(scopes=frozenset())
         if self._keys.is_stale:
             await asyncio.to_thread(self._keys.refresh)
@@ -207,7 +207,7 @@ class Edge:
         return await read_body(scope, receive, limit=limit, timeout_s=self._limits.settings.timeout_s)
 
 
-def _is_public(path: str) -> bool:
+def is_public(path: str) -> bool:
     """Whether a path is answered without a key."""
     return path in PUBLIC_PATHS or path == PAGE_PATH or path.startswith(f"{PAGE_PATH}/")
 

@@ -19,7 +19,7 @@ from toolsearch.server.records import KeptAnswer, Records
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-HEADER = "idempotency-key"
+HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
 
 _METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -28,6 +28,11 @@ _KEPT_BYTES = 1024 * 1024
 # A search changes nothing. What makes a key tells a secret, and a call gives what its tool gave: neither is
 # written down.
 _NEVER = ("/v1/search", "/v1/render", "/v1/keys", "/v1/calls")
+
+
+def takes_key(method: str, path: str) -> bool:
+    """Whether an idempotency key counts for a request."""
+    return method in _METHODS and not path.startswith(_NEVER)
 
 
 class Idempotency:
@@ -119,7 +124,7 @@ def _is_kept(status: int) -> bool:
 
 
 def _key_of(scope: Scope) -> str | None:
-    if scope["type"] != "http" or scope["method"] not in _METHODS or scope["path"].startswith(_NEVER):
+    if scope["type"] != "http" or not takes_key(scope["method"], scope["path"]):
         return None
     key = Headers(scope=scope).get(HEADER)
     if key is not None and not _KEY.fullmatch(key):

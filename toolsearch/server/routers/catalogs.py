@@ -20,7 +20,7 @@ from toolsearch.api.tools import (
 )
 from toolsearch.exceptions import UnknownResourceError
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.server.answers import answer, check_version, versioned
+from toolsearch.server.answers import Conditional, Known, answer, versioned
 from toolsearch.server.asking import Administering, Asking, Managing, Searching
 from toolsearch.server.changes import change
 from toolsearch.server.routers.tools import UPLOAD_BODY, upload
@@ -49,11 +49,11 @@ async def list_catalogs(asking: Searching) -> Response:
 @router.get(
     "/catalogs/{catalog}", response_model=CatalogEntry, summary="Get a catalog", operation_id="get_catalog"
 )
-async def get_catalog(catalog: CatalogPath, request: Request, asking: Searching) -> Response:
+async def get_catalog(catalog: CatalogPath, asking: Searching, known: Known = None) -> Response:
     """What is in it. Its ``ETag`` changes with any tool that the caller may know of, and with no other."""
     check_catalog(asking, catalog)
     entry = await asking.run(_catalog, asking)
-    return versioned(request, entry, entry.fingerprint)
+    return versioned(known, entry, entry.fingerprint)
 
 
 @router.get(
@@ -63,7 +63,7 @@ async def get_catalog(catalog: CatalogPath, request: Request, asking: Searching)
     operation_id="get_definitions",
 )
 async def get_definitions(
-    catalog: CatalogPath, request: Request, asking: Searching, form: Form = "own"
+    catalog: CatalogPath, asking: Searching, form: Form = "own", known: Known = None
 ) -> Response:
     """Every definition in a form, with the ``ETag`` of the catalog."""
     check_catalog(asking, catalog)
@@ -74,7 +74,7 @@ async def get_definitions(
 
     view = asking.visible()
     version = await asking.run(lambda: f"{view.fingerprint}.{form}")
-    return versioned(request, await asking.run(written, view), version)
+    return versioned(known, await asking.run(written, view), version)
 
 
 @router.put(
@@ -84,19 +84,21 @@ async def get_definitions(
     operation_id="put_catalog",
     openapi_extra=UPLOAD_BODY,
 )
-async def put_catalog(catalog: CatalogPath, request: Request, asking: Managing) -> Response:
+async def put_catalog(
+    catalog: CatalogPath, request: Request, asking: Managing, conditions: Conditional
+) -> Response:
     """Have the catalog hold exactly these tools, of those that the caller may know of.
 
-    ``If-Match`` with the ``ETag`` of the catalog is heeded.
+    ``If-Match`` with the ``ETag`` of the catalog is heeded, and the answer has the new one.
     """
     check_catalog(asking, catalog)
 
     def doomed(index: ToolIndex) -> frozenset[str]:
         view = Visible(index, asking.caller.rule)
-        check_version(request, view.fingerprint)
+        conditions.check(view.fingerprint)
         return view.names
 
-    return await upload(request, asking, doomed=doomed)
+    return await upload(request, asking, doomed=doomed, is_catalog=True)
 
 
 @router.post(

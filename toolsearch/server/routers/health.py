@@ -5,6 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from toolsearch.api.base import Answered
+from toolsearch.api.health import Alive, Places, Ready
 from toolsearch.exceptions import NotReadyError
 from toolsearch.server.asking import Administering
 from toolsearch.server.metrics import CONTENT_TYPE
@@ -13,21 +15,23 @@ from toolsearch.server.service import Service
 router = APIRouter(tags=["health"])
 
 
-@router.get("/", summary="Where things are", operation_id="index")
+@router.head("/", include_in_schema=False)
+@router.get("/", response_model=Places, summary="Where things are", operation_id="index")
 async def index(request: Request) -> JSONResponse:
     """What else there is; it says nothing of the catalog, and takes no key."""
     service: Service = request.app.state.service
-    page = {"page": "/ui"} if service.settings.ui else {}
-    return JSONResponse({"service": "toolsearch", "api": "/v1", "document": "/openapi.json", **page})
+    return _told(Places(page="/ui" if service.settings.ui else None))
 
 
-@router.get("/healthz", summary="Whether the process lives", operation_id="health")
+@router.head("/healthz", include_in_schema=False)
+@router.get("/healthz", response_model=Alive, summary="Whether the process lives", operation_id="health")
 async def health() -> JSONResponse:
     """It does, whatever else is busy."""
-    return JSONResponse({"status": "alive"})
+    return _told(Alive())
 
 
-@router.get("/readyz", summary="Whether a search has an answer", operation_id="ready")
+@router.head("/readyz", include_in_schema=False)
+@router.get("/readyz", response_model=Ready, summary="Whether a search has an answer", operation_id="ready")
 async def ready(request: Request) -> JSONResponse:
     """503 until the index is loaded, and when it does not answer any more.
 
@@ -37,10 +41,9 @@ async def ready(request: Request) -> JSONResponse:
     service: Service = request.app.state.service
     if not await service.catalog.answers():
         raise NotReadyError("The index does not answer.")
-    ready = {"status": "ready"}
-    if service.database is not None:
-        ready["database"] = "away" if service.database.is_away else "answers"
-    return JSONResponse(ready)
+    if service.database is None:
+        return _told(Ready())
+    return _told(Ready(database="away" if service.database.is_away else "answers"))
 
 
 @router.get(
@@ -68,3 +71,7 @@ async def metrics(asking: Administering) -> Response:
         told = "Whether the database answered when it was last asked."
         gauges["toolsearch_database_up"] = (told, float(not service.database.is_away))
     return PlainTextResponse(service.metrics.text(gauges), media_type=CONTENT_TYPE)
+
+
+def _told(told: Answered) -> JSONResponse:
+    return JSONResponse(told.model_dump(exclude_none=True))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from toolsearch.api.lint import LintFinding, LintPage, LintSeverity
-from toolsearch.server.answers import Cursor, cursor_of, number_of, versioned
+from toolsearch.server.answers import Cursor, Known, cursor_of, number_of, versioned
 from toolsearch.server.asking import Searching
 from toolsearch.server.linting import Linted
 from toolsearch.server.routers.catalogs import CatalogPath, check_catalog
@@ -19,7 +19,6 @@ router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
 @router.get("/{catalog}/lint", response_model=LintPage, summary="Lint a catalog", operation_id="lint_catalog")
 async def lint_catalog(
     catalog: CatalogPath,
-    request: Request,
     asking: Searching,
     *,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
@@ -30,6 +29,7 @@ async def lint_catalog(
     self_retrieval: Annotated[
         bool, Query(description="Also search for each tool by its own description, which takes longer.")
     ] = False,
+    known: Known = None,
 ) -> Response:
     """What lint says of the tools that the caller may know of; other tools count for nothing in it.
 
@@ -64,4 +64,4 @@ async def lint_catalog(
         return found, f"lint.{view.fingerprint}"
 
     found, version = await asking.run(page)
-    return versioned(request, found, version)
+    return versioned(known, found, version)

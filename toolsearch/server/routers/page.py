@@ -69,7 +69,7 @@ async def page_file(path: str, request: Request) -> Response:
         "Cross-Origin-Opener-Policy": "same-origin",
         "ETag": f'"{file.version}"',
     }
-    if is_known(request, file.version):
+    if is_known(request.headers.get("if-none-match"), file.version):
         return Response(status_code=304, headers=headers)
     return Response(file.content, headers=headers, media_type=file.media_type)
 

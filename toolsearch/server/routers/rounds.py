@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from toolsearch.api.rounds import SessionPage, SessionRounds
-from toolsearch.server.answers import MAX_NUMBER, Cursor, answer, cursor_of, number_of, versioned
+from toolsearch.server.answers import MAX_NUMBER, Cursor, Known, answer, cursor_of, number_of, versioned
 from toolsearch.server.asking import Searching
 from toolsearch.server.rounds import rounds_of
 from toolsearch.server.routers.sessions import SessionPath
@@ -45,9 +45,9 @@ async def list_sessions(
 )
 async def session_rounds(
     session_id: SessionPath,
-    request: Request,
     asking: Searching,
     limit: Annotated[int, Query(ge=1, le=500, description="The newest rounds.")] = 100,
+    known: Known = None,
 ) -> Response:
     """What the session sent and found, round by round, with an ``ETag`` for asking again.
 
@@ -72,4 +72,4 @@ async def session_rounds(
         return found, f"{stored.last_id}.{limit}.{view.fingerprint}"
 
     found, version = await asking.run(rounds)
-    return versioned(request, found, version)
+    return versioned(known, found, version)

@@ -45,6 +45,7 @@ SessionPath = Annotated[str, Path(pattern=SESSION_ID, examples=["ticket-4711"])]
     "/sessions",
     response_model=SessionEntry,
     status_code=201,
+    responses={201: {"headers": {"Location": {"schema": {"type": "string"}}}}},
     summary="Begin a session",
     operation_id="create_session",
 )

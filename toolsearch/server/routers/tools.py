@@ -18,9 +18,10 @@ from toolsearch.exceptions import DefinitionError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.answers import (
     LINES_TYPE,
+    Conditional,
     Cursor,
+    Known,
     answer,
-    check_version,
     cursor_of,
     json_bytes,
     place_of,
@@ -65,7 +66,8 @@ UPLOAD_BODY = {
             LINES_TYPE: {"schema": {"type": "string"}, "example": '{"name": "ping", "description": "…"}\n'},
             "application/json": {"schema": {}, "example": {"tools": [_EXAMPLE]}},
         },
-    }
+    },
+    "responses": {"200": {"content": {LINES_TYPE: {"schema": {"type": "string"}}}}},
 }
 
 
@@ -113,21 +115,26 @@ async def put_tools(
 
 
 @router.get("/{name}", response_model=ToolEntry, summary="Get a tool", operation_id="get_tool")
-async def get_tool(name: ToolNamePath, request: Request, asking: Searching) -> Response:
+async def get_tool(name: ToolNamePath, asking: Searching, known: Known = None) -> Response:
     """The tool, and its version as ``ETag``."""
     entry = await asking.run(_entry_named, asking.visible(), name)
-    return versioned(request, entry, entry.digest)
+    return versioned(known, entry, entry.digest)
 
 
-@router.put("/{name}", response_model=ToolEntry, summary="Put a tool", operation_id="put_tool")
+@router.put(
+    "/{name}",
+    response_model=ToolEntry,
+    responses={201: {"model": ToolEntry, "description": "There was no such tool."}},
+    summary="Put a tool",
+    operation_id="put_tool",
+)
 async def put_tool(
-    name: ToolNamePath, definition: Definition, request: Request, asking: Managing
+    name: ToolNamePath, definition: Definition, asking: Managing, conditions: Conditional
 ) -> Response:
     """Add the tool, or put it in place of its namesake: 201 or 200.
 
     Source and name of the definition must make this public name, and nothing of it may have to be mended.
-    ``If-Match`` and ``If-None-Match: *`` are
-    heeded.
+    ``If-Match`` and ``If-None-Match: *`` are heeded.
     """
 
     def put() -> tuple[ToolEntry, bool]:
@@ -138,7 +145,7 @@ async def put_tool(
             # First, as the version of a tool tells what it holds to whoever guesses that.
             asking.check_may_replace(index, (tool,))
             row = index.row_of(name)
-            check_version(request, None if row is None else Visible(index, asking.caller.rule).digest(row))
+            conditions.check(None if row is None else Visible(index, asking.caller.rule).digest(row))
             return ()
 
         older, newer = asking.service.catalog.change(change((tool,), doomed=checked))
@@ -149,7 +156,9 @@ async def put_tool(
 
 
 @router.patch("/{name}", response_model=ToolEntry, summary="Change a tool", operation_id="patch_tool")
-async def patch_tool(name: ToolNamePath, patch: Definition, request: Request, asking: Managing) -> Response:
+async def patch_tool(
+    name: ToolNamePath, patch: Definition, asking: Managing, conditions: Conditional
+) -> Response:
     """Change parts of the definition in our own form, by the rules of JSON Merge Patch (RFC 7396)."""
 
     def patched() -> ToolEntry:
@@ -158,7 +167,7 @@ async def patch_tool(name: ToolNamePath, patch: Definition, request: Request, as
         def make(index: ToolIndex, embedder: Embedder) -> ToolIndex:
             view = Visible(index, asking.caller.rule)
             row = view.row(name)
-            check_version(request, view.digest(row))
+            conditions.check(view.digest(row))
             older = tool_record(view.tool(name))
             tool = _named(read_definition(_merged(older, patch), older=older), name)
             asking.check_may_change(tool)
@@ -172,13 +181,13 @@ async def patch_tool(name: ToolNamePath, patch: Definition, request: Request, as
 
 
 @router.delete("/{name}", status_code=204, summary="Delete a tool", operation_id="delete_tool")
-async def delete_tool(name: ToolNamePath, request: Request, asking: Managing) -> Response:
+async def delete_tool(name: ToolNamePath, asking: Managing, conditions: Conditional) -> Response:
     """Take the tool out of the catalog. ``If-Match`` is heeded."""
 
     def delete() -> None:
         def doomed(index: ToolIndex) -> tuple[str, ...]:
             view = Visible(index, asking.caller.rule)
-            check_version(request, view.digest(view.row(name)))
+            conditions.check(view.digest(view.row(name)))
             return (name,)
 
         asking.check_may_change()
@@ -189,11 +198,17 @@ async def delete_tool(name: ToolNamePath, request: Request, asking: Managing) ->
 
 
 async def upload(
-    request: Request, asking: Asking, *, source: str = "", doomed: Doomed | None = None
+    request: Request,
+    asking: Asking,
+    *,
+    source: str = "",
+    doomed: Doomed | None = None,
+    is_catalog: bool = False,
 ) -> Response:
     """Change the catalog to what the body says: at once, or told line by line where that is asked for.
 
     With `doomed` the body replaces that, and nothing is changed unless the whole of it can be used.
+    With `is_catalog` the answer has the version of the catalog, as the body is all of it.
     """
     data: bytes = request.state.body
     is_lines = request.headers.get("content-type", "").partition(";")[0].strip() != "application/json"
@@ -208,7 +223,8 @@ async def upload(
         return _uploaded(asking, read, doomed or no_one, tell)
 
     if LINES_TYPE not in request.headers.get("accept", ""):
-        return answer(await asking.change_long(work, _silent))
+        done = await asking.change_long(work, _silent)
+        return answer(done, headers={"ETag": f'"{done.fingerprint}"'} if is_catalog else None)
     return StreamingResponse(_told(asking, work), media_type=LINES_TYPE)
 
 
