@@ -66,7 +66,9 @@ def test_every_write_says_whether_it_takes_an_idempotency_key() -> None:
 
 def test_what_has_a_version_says_so(served: Served) -> None:
     document = served.http.get("/openapi.json").json()
-    reads, writes, tags = set(), set(), {}
+    reads: set[str] = set()
+    writes: set[str] = set()
+    tags = {}
     for _, method, operation in _operations(document):
         taken, name = _headers_taken(operation, document), operation["operationId"]
         if "If-None-Match" in taken:

@@ -1,5 +1,6 @@
 """Running the service: reload, stopping under load, limits of a key, and the audit log."""
 
+import json
 import logging
 import os
 import queue
@@ -13,14 +14,17 @@ from pathlib import Path
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.retrieval.support import OFFICE
 from tests.server.support import StuckEmbedder, service, until
 from toolsearch.api.scopes import KeyScope
+from toolsearch.cli.app import app
 from toolsearch.embedders.bundled import BundledEmbedder
 from toolsearch.retrieval.building import build_index
+from toolsearch.tools import JsonObject, Tool, ToolContext
 
 ONE_PROCESS = """
 import gc, sys, time
@@ -104,6 +108,107 @@ def test_changes_and_attempts_are_in_the_audit_log_without_secrets_and_definitio
     ]
     for secret in (made["secret"], "Ping a host", "s3cr3t", "Bearer"):
         assert secret not in "\n".join(lines)
+
+
+def test_who_was_not_let_in_is_in_the_audit_log_without_what_the_path_says(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with service() as served, caplog.at_level(logging.INFO, "toolsearch.audit"):
+        served.key()
+        for method, path in (
+            ("POST", "/v1/keys"),
+            ("DELETE", "/v1/keys/ts_s3cr3t"),
+            ("PUT", "/v1/tools/bulk"),
+            ("DELETE", "/v1/keys/ts_s3cr3t/" + "s3cr3t" * 1000),
+            ("POST", "/v1/calls"),
+            ("GET", "/v1/keys"),
+            ("POST", "/v1/feedback"),
+        ):
+            assert served.http.request(method, path).status_code == 401
+        served.http.delete("/v1/tools/mail__send_email", headers={"Origin": "https://elsewhere.example"})
+    assert _audited(caplog) == [
+        "key -, POST /v1/keys -, refused with 401",
+        "key -, DELETE /v1/keys/{key_id} -, refused with 401",
+        "key -, PUT /v1/tools/{name} -, refused with 401",
+        "key -, DELETE /v1/keys/(unknown) -, refused with 401",
+        "key -, POST /v1/calls/(unknown) -, refused with 401",
+        "key -, DELETE /v1/tools/{name} -, refused with 403",
+    ]
+
+
+def test_uploads_are_in_the_audit_log_by_numbers(caplog: pytest.LogCaptureFixture) -> None:
+    told = {"Accept": "application/x-ndjson", "Content-Type": "application/x-ndjson"}
+    with service() as served, caplog.at_level(logging.INFO, "toolsearch.audit"):
+        once = {"Idempotency-Key": "one"}
+        for _ in range(2):
+            served.http.post("/v1/tools/bulk", json=[PING], headers=once)
+        served.http.put("/v1/sources/net", content=json.dumps({**PING, "name": "pong"}), headers=told)
+        broken = {**told, "Content-Type": "application/json"}
+        assert '"failed"' in served.http.post("/v1/tools/bulk", content=b"{", headers=broken).text
+    assert _audited(caplog) == [
+        "key -, POST /v1/tools/bulk added='1' changed='0' unchanged='0' removed='0', done with 200",
+        "key -, POST /v1/tools/bulk -, answered again with 200",
+        "key -, PUT /v1/sources/{source} source='net' added='1' changed='0' unchanged='0' removed='1', "
+        "done with 200",
+        "key -, POST /v1/tools/bulk -, refused with 422",
+    ]
+
+
+def test_calls_and_the_end_of_feedback_are_in_the_audit_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def run(arguments: JsonObject, context: ToolContext) -> JsonObject:
+        del context
+        return arguments
+
+    tool = Tool(raw_name="send_email", source="mail", call=run)
+    with (
+        service(callable_tools=(tool,)) as served,
+        caplog.at_level(logging.INFO, "toolsearch.audit"),
+    ):
+        admin = served.as_key(served.key(KeyScope.ADMIN))
+        reader = served.as_key(served.key(tenant="acme"))
+        call = {"name": "mail__send_email", "arguments": {"to": "s3cr3t"}}
+        assert admin.post("/v1/calls", json=call).status_code == 200
+        assert reader.post("/v1/calls", json=call).status_code == 403
+        assert admin.delete("/v1/feedback?tenant=acme").status_code == 204
+        assert reader.delete("/v1/feedback").status_code == 403
+    assert [line.partition(", ")[2] for line in _audited(caplog)] == [
+        "POST /v1/calls tool='mail__send_email', done with 200",
+        "POST /v1/calls -, refused with 403",
+        "DELETE /v1/feedback tenant='acme', done with 204",
+        "DELETE /v1/feedback -, refused with 403",
+    ]
+
+
+def test_keys_that_the_command_line_changes_are_in_the_audit_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = tmp_path / "service.db"
+    runner = CliRunner()
+    arguments = ["bot", "--scope", "admin", "--database", str(database), "--json"]
+    first = json.loads(runner.invoke(app, ["keys", "add", *arguments]).stdout)
+    with service(database=database) as served, caplog.at_level(logging.INFO, "toolsearch.audit"):
+        second = json.loads(runner.invoke(app, ["keys", "add", *arguments]).stdout)
+        admin = served.as_key(second["secret"])
+        until(lambda: admin.get("/v1/keys").status_code == 200)
+        runner.invoke(app, ["keys", "revoke", first["key"]["id"], "--database", str(database)])
+        until(lambda: bool(admin.get("/v1/keys")) and len(_audited(caplog)) >= 2)
+        made = admin.post("/v1/keys", json={"name": "more", "scopes": ["search"]}).json()["key"]["id"]
+        assert admin.delete(f"/v1/keys/{made}").status_code == 204
+    by_others = "by the command line, or by another process"
+    own = second["key"]["id"]
+    assert _audited(caplog) == [
+        f"key {own} was made {by_others}",
+        f"key {first['key']['id']} was revoked {by_others}",
+        f"key {own}, POST /v1/keys key_id='{made}', done with 201",
+        f"key {own}, DELETE /v1/keys/{{key_id}} key_id='{made}', done with 204",
+    ]
+    assert second["secret"] not in caplog.text
+
+
+def _audited(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the lines of the audit log say, but for the ids of requests."""
+    lines = [record.getMessage() for record in caplog.records if record.name == "toolsearch.audit"]
+    return [line.removeprefix("audit: ").partition(", request")[0] for line in lines]
 
 
 def test_a_name_with_line_ends_makes_no_line_of_its_own(caplog: pytest.LogCaptureFixture) -> None:

@@ -64,6 +64,7 @@ def create_app(
         raise ImportError("The service needs FastAPI. Install it: pip install 'toolsearch[server]'") from exc
 
     from toolsearch.exceptions import ToolSearchError
+    from toolsearch.server.audit import Audit
     from toolsearch.server.current import CurrentSettings
     from toolsearch.server.document import DescribedApi, problems
     from toolsearch.server.edge import REQUEST_ID, Edge
@@ -112,14 +113,15 @@ def create_app(
     app.state.service = service
     for kind in (HTTPException, RequestValidationError, ToolSearchError):
         app.add_exception_handler(kind, _told)
-    for router in (health, search, tools_router, catalogs, lint, sessions, handling, rounds, usage, keys):
-        app.include_router(router.router)
+    resources = [health, search, tools_router, catalogs, lint, sessions, handling, rounds, usage, keys]
+    if service.callable_tools:
+        resources.append(calls)
+    for resource in resources:
+        app.include_router(resource.router)
     if settings.ui:
         from toolsearch.server.routers import page
 
         app.include_router(page.router)
-    if service.callable_tools:
-        app.include_router(calls.router)
     # The last one added is the first to be passed.
     app.add_middleware(Idempotency, records=service.records)
     if upstream is not None:
@@ -127,7 +129,12 @@ def create_app(
 
         app.add_middleware(Proxies, service=service, providers=providers, upstream=upstream)
     app.add_middleware(
-        Edge, settings=current, keys=service.keys, metrics=service.metrics, providers=providers
+        Edge,
+        settings=current,
+        keys=service.keys,
+        metrics=service.metrics,
+        providers=providers,
+        audit=Audit([route for resource in resources for route in resource.router.routes]),
     )
     if settings.allow_origin:
         app.add_middleware(

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 
 from toolsearch.api.scopes import KeyScope
 from toolsearch.exceptions import ForeignRequestError, TooBusyError
-from toolsearch.server.audit import audit
+from toolsearch.server.audit import Audit
 from toolsearch.server.current import CurrentSettings
 from toolsearch.server.incoming import read_body
 from toolsearch.server.keys import Caller, KeyCheck
@@ -89,7 +89,9 @@ class Edge:
         settings: CurrentSettings,
         keys: KeyCheck,
         metrics: Metrics,
+        *,
         providers: Sequence[Provider] = (),
+        audit: Audit | None = None,
     ) -> None:
         """Below the prefixes of `providers` keys come in another header, bodies are not read, and errors are
         those of the provider."""
@@ -98,6 +100,7 @@ class Edge:
         self._keys = keys
         self._metrics = metrics
         self._providers = providers
+        self._audit = audit or Audit()
         self._limits = _Limits.of(settings.now)
         self._running: Counter[str] = Counter()
 
@@ -143,7 +146,7 @@ class Edge:
             took_s = time.perf_counter() - started
             route = getattr(scope.get("route"), "path_format", _UNROUTED)
             self._metrics.answered(scope["method"], route, status, took_s)
-            audit(scope, route, status)
+            self._audit.answered(scope, status)
             key_id = state["caller"].key_id or "-"
             _log.info(
                 "%s %s %d in %.1f ms, key %s, request %s",

@@ -52,6 +52,7 @@ class Idempotency:
         fingerprint = _fingerprint(scope)
         kept = await asyncio.to_thread(self._records.begin_write, owner, key, fingerprint)
         if kept is not None:
+            scope["state"]["is_replayed"] = not kept.is_running and kept.fingerprint == fingerprint
             await _again(kept, fingerprint)(scope, receive, send)
             return
         has_ended = False

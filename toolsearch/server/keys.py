@@ -6,7 +6,8 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -20,6 +21,7 @@ from toolsearch.exceptions import (
     UnknownResourceError,
 )
 from toolsearch.retrieval.permission import ToolFilter
+from toolsearch.server.audit import keys_changed_elsewhere
 
 PREFIX = "ts"
 
@@ -135,6 +137,8 @@ class KeyCheck:
         self._is_open = open_without
         self._clock = clock
         self._keys: dict[str, StoredKey] = {}
+        self._was_read = False
+        self._changing: list[str] = []
         self._read_at = -OUTAGE_S
         self._asked_at = -_KEPT_S
         self.refresh()
@@ -173,7 +177,11 @@ class KeyCheck:
             if not now - self._read_at < OUTAGE_S:
                 raise
         else:
-            self._keys = {key.entry.id: key for key in stored}
+            before, self._keys = self._keys.keys(), {key.entry.id: key for key in stored}
+            if self._was_read:
+                own = frozenset(self._changing)
+                keys_changed_elsewhere(self._keys.keys() - before - own, before - self._keys.keys() - own)
+            self._was_read = True
             self._is_open &= not stored
             self._read_at = now
         self._asked_at = now
@@ -189,8 +197,9 @@ class KeyCheck:
                 "With the first key nobody gets in without one. Give it the scope 'admin', to make others."
             )
         stored, made = make_key(asked, now=now)
-        self._store.add_key(stored)
-        self.refresh()
+        with self._as_own(made.key.id):
+            self._store.add_key(stored)
+            self.refresh()
         return made
 
     def remove(self, key_id: str) -> None:
@@ -199,10 +208,20 @@ class KeyCheck:
         Raises:
             UnknownResourceError: there is none.
         """
-        removed = self._store.remove_key(key_id)
-        self.refresh()
+        with self._as_own(key_id):
+            removed = self._store.remove_key(key_id)
+            self.refresh()
         if not removed:
             raise UnknownResourceError("key", key_id)
+
+    @contextmanager
+    def _as_own(self, key_id: str) -> Iterator[None]:
+        """What becomes of the key meanwhile is not told as the change of somebody else."""
+        self._changing.append(key_id)
+        try:
+            yield
+        finally:
+            self._changing.remove(key_id)
 
     def entries(self) -> tuple[KeyEntry, ...]:
         """The keys without their secrets, the oldest first."""

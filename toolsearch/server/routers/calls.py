@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from toolsearch.advisors.manager import ToolCallingManager
@@ -27,12 +27,13 @@ _log = logging.getLogger("toolsearch.server")
 
 
 @router.post("", response_model=CallResult, summary="Call a tool", operation_id="call_tool")
-async def call_tool(body: CallBody, asking: Calling) -> Response:
+async def call_tool(body: CallBody, request: Request, asking: Calling) -> Response:
     """The result of a call, or why there is none, in words for the model.
 
     A tool that the caller may not know of is answered like one that does not exist.
     """
     tool = await asking.run(_callable, asking, body)
+    request.state.subject = {"tool": tool.name}
     call = ToolCall(id=body.call_id or _CALL_ID, name=tool.name, arguments=json.dumps(body.arguments))
     context = ToolContext(session_id=body.session_id or "", call_id=call.id, tenant=asking.caller.tenant)
     manager = ToolCallingManager(call_timeout_s=asking.service.settings.call_timeout_s)

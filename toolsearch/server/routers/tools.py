@@ -28,6 +28,7 @@ from toolsearch.server.answers import (
     versioned,
 )
 from toolsearch.server.asking import Asking, Managing, Searching
+from toolsearch.server.audit import uploaded
 from toolsearch.server.changes import (
     Doomed,
     Upload,
@@ -224,8 +225,10 @@ async def upload(
 
     if LINES_TYPE not in request.headers.get("accept", ""):
         done = await asking.change_long(work, _silent)
+        request.state.subject = uploaded(done)
         return answer(done, headers={"ETag": f'"{done.fingerprint}"'} if is_catalog else None)
-    return StreamingResponse(_told(asking, work), media_type=LINES_TYPE)
+    request.state.told_status = None
+    return StreamingResponse(_told(request, asking, work), media_type=LINES_TYPE)
 
 
 def _uploaded(
@@ -248,7 +251,7 @@ def _uploaded(
 
 
 async def _told(
-    asking: Asking, work: Callable[[Callable[[UploadProgress], None]], UploadReport]
+    request: Request, asking: Asking, work: Callable[[Callable[[UploadProgress], None]], UploadReport]
 ) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[UploadProgress | None] = asyncio.Queue()
@@ -258,10 +261,13 @@ async def _told(
 
     async def worked() -> None:
         try:
-            told = UploadProgress(stage="done", report=await asking.change_long(work, tell))
+            done = await asking.change_long(work, tell)
+            told = UploadProgress(stage="done", report=done)
+            request.state.subject, request.state.told_status = uploaded(done), 200
         except Exception as exc:  # noqa: BLE001 - the status is sent, so the last line says what went wrong
             response = problem_response(exc, request_id=asking.request_id)
             told = UploadProgress(stage="failed", problem=_json(response))
+            request.state.told_status = response.status_code
         lines.put_nowait(told)
         lines.put_nowait(None)
 

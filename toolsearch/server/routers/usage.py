@@ -6,7 +6,7 @@ import time
 from datetime import date
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from toolsearch.api.pins import PinList
@@ -55,6 +55,7 @@ async def list_feedback(
 
 @router.delete("/feedback", status_code=204, summary="Drop feedback", operation_id="delete_feedback")
 async def delete_feedback(
+    request: Request,
     asking: Managing,
     tenant: Annotated[
         str | None,
@@ -64,7 +65,9 @@ async def delete_feedback(
     """All feedback of the tenant, and all that was learned from it. It takes the scope ``manage``."""
     if tenant is not None and tenant != asking.caller.tenant:
         asking.caller.require(KeyScope.ADMIN)
-    await asking.run(forget_feedback, asking, asking.caller.tenant if tenant is None else tenant)
+    whose = asking.caller.tenant if tenant is None else tenant
+    await asking.run(forget_feedback, asking, whose)
+    request.state.subject = {"tenant": whose}
     return Response(status_code=204)
 
 
