@@ -13,7 +13,7 @@ LAYERS = {
     for layer, names in enumerate(
         (
             "exceptions naming",
-            "checks",
+            "checks globs deadlines",
             "http postgres tools",
             "schema messages api",
             "functions client",

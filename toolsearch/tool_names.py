@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import translate
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from toolsearch.checks import check_collection, shown
 from toolsearch.exceptions import UnknownToolError
 from toolsearch.given import as_tools
+from toolsearch.globs import Globs, is_glob
 from toolsearch.naming import RESERVED_NAMES, near_names
 from toolsearch.tools import Tool
 
@@ -43,7 +42,15 @@ class ToolNames:
 
         A text that is a public name means that tool alone here.
         """
-        return tuple(dict.fromkeys(name for entry in self._entries for name in entry.names_in(tools)))
+        meant = {entry.text: [entry.text] for entry in self._entries if entry.text in tools}
+        sought = [entry for entry in self._entries if entry.text not in meant]
+        if sought:
+            # Read once for all that need it: a catalog may be on disk.
+            for name, tool in tools.items():
+                for entry in sought:
+                    if entry.means(tool):
+                        meant.setdefault(entry.text, []).append(name)
+        return tuple(dict.fromkeys(name for entry in self._entries for name in meant.get(entry.text, ())))
 
     def check_in(self, tools: Mapping[str, Tool]) -> None:
         """Does nothing where each name is of at least one of `tools`, or of a built-in tool.
@@ -68,15 +75,10 @@ class NamesTools(Protocol):
         """
 
 
-def is_glob(text: str) -> bool:
-    """Whether `text` has a character that means others."""
-    return any(character in text for character in "*?[")
-
-
 @dataclass(frozen=True)
 class _Entry:
     text: str
-    pattern: re.Pattern[str] | None = None
+    globs: Globs | None = None
     tool: Tool | None = None
 
     def means(self, tool: Tool) -> bool:
@@ -85,7 +87,7 @@ class _Entry:
             is_made_of_it = function is not None and getattr(tool, "function", None) == function
             return tool.name == self.text or is_made_of_it
         names = (tool.name, tool.raw_name, f"{tool.source}/{tool.raw_name}")
-        return self.text in names or (self.pattern is not None and any(map(self.pattern.match, names)))
+        return self.text in names or (self.globs is not None and self.globs.fits_any(names))
 
     def names_in(self, tools: Mapping[str, Tool]) -> Iterator[str]:
         if self.text in tools:
@@ -97,7 +99,7 @@ class _Entry:
 
 def _entry(given: Any, what: str) -> _Entry:
     if isinstance(given, str):
-        return _Entry(given, re.compile(translate(given)) if is_glob(given) else None)
+        return _Entry(given, Globs((given,)) if is_glob(given) else None)
     if not isinstance(given, Tool) and not callable(given):
         raise TypeError(f"{what} is {shown(given)}. Give a name, a function or a Tool.")
     (tool,) = as_tools((given,), what)

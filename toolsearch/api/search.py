@@ -9,12 +9,15 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from toolsearch.api.base import Answered, Asked, Form, Name, Text
 from toolsearch.api.problem import Problem
+from toolsearch.globs import is_glob
 
 MAX_QUERIES = 16
 MAX_K = 1000
 MAX_BATCH = 64
 MAX_BATCH_QUERIES = 256
 MAX_NAMES = 1000
+MAX_GLOBS = 100
+MAX_BATCH_GLOBS = 256
 MAX_QUERY_CHARACTERS = 100_000
 
 _K = Annotated[int, Field(strict=True, ge=1, le=MAX_K)]
@@ -28,6 +31,7 @@ class SearchQuery(Asked):
 
     Attributes:
         queries: One to 16 texts, or one text. Several are answered as one list that is fair to each.
+        allow, deny: Up to 1,000 names each; up to 100 of both together may be globs.
         k: Exactly so many hits, fit or not. Without it the scores decide, up to `max_k`.
         form: Also give the definitions of the hits in this form, ready to be sent to a model.
         explain: Also give the parts of each score, and how long each stage took.
@@ -60,6 +64,13 @@ class SearchQuery(Asked):
     @classmethod
     def _one_query_is_a_list_of_one(cls, queries: Any) -> Any:
         return (queries,) if isinstance(queries, str) else queries
+
+    @model_validator(mode="after")
+    def _not_too_many_globs(self) -> Self:
+        n_globs = sum(map(is_glob, (*(self.allow or ()), *self.deny)))
+        if n_globs > MAX_GLOBS:
+            raise ValueError(f"it has {n_globs} globs; at most {MAX_GLOBS} fit beside names")
+        return self
 
 
 class Hit(Answered):
@@ -105,7 +116,10 @@ class SearchAnswer(Answered):
 
 
 class BatchQuery(Asked):
-    """Up to 64 searches of 256 queries in all, which are answered each for itself and embedded together."""
+    """Up to 64 searches of 256 queries in all, which are answered each for itself and embedded together.
+
+    They may have 256 globs in all; the same list of them counts once.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -120,6 +134,10 @@ class BatchQuery(Asked):
         n_queries = sum(len(search.queries) for search in self.searches)
         if n_queries > MAX_BATCH_QUERIES:
             raise ValueError(f"it has {n_queries} queries; at most {MAX_BATCH_QUERIES} fit")
+        lists = {globs for search in self.searches for globs in (search.allow or (), search.deny)}
+        n_globs = sum(is_glob(glob) for globs in lists for glob in globs)
+        if n_globs > MAX_BATCH_GLOBS:
+            raise ValueError(f"it has {n_globs} globs; at most {MAX_BATCH_GLOBS} fit")
         return self
 
     @classmethod

@@ -16,7 +16,13 @@ from toolsearch.discovery.preselection import Preselection
 from toolsearch.discovery.search_tool import SearchArguments, read_search_arguments, search_tool
 from toolsearch.discovery.settings import DiscoverySettings
 from toolsearch.discovery.view import CatalogView
-from toolsearch.exceptions import ReservedNameError, SearchRequestError, ToolArgumentsError, ToolLimitError
+from toolsearch.exceptions import (
+    ReservedNameError,
+    SearchRequestError,
+    TookTooLongError,
+    ToolArgumentsError,
+    ToolLimitError,
+)
 from toolsearch.exceptions.places import place_of
 from toolsearch.messages import Message, ToolResult, UserMessage
 from toolsearch.naming import RESERVED_NAMES
@@ -126,7 +132,8 @@ class Discovery:
     def search(self, arguments: JsonObject) -> ToolResult:
         """The result of a call of `tool_search`; what it finds is loaded and recorded.
 
-        Whatever goes wrong with the search is an error result; only the session store may raise.
+        Whatever goes wrong with the search is an error result; only the session store may raise, and
+        `TookTooLongError` where nobody waits for the result any more.
         """
         settings = self._scope.settings
         try:
@@ -142,6 +149,8 @@ class Discovery:
             result = self._scope.searcher.search(self._request(asked))
         except SearchRequestError as exc:
             return self._failure(str(exc))
+        except TookTooLongError:
+            raise
         except Exception as exc:  # noqa: BLE001 - a searcher may fail in any way, and the conversation goes on
             _log.warning("tool_search failed: %s", place_of(exc))
             return self._failure(

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
 from toolsearch.discovery.view import CatalogView
-from toolsearch.exceptions import SearchRequestError
+from toolsearch.exceptions import SearchRequestError, TookTooLongError
 from toolsearch.exceptions.places import place_of
 from toolsearch.retrieval.base import Retriever, SearchRequest
 
@@ -42,6 +42,8 @@ class Preselection:
             )
         except SearchRequestError:
             found: tuple[str, ...] = ()
+        except TookTooLongError:
+            raise
         except Exception as exc:  # noqa: BLE001 - the model can still search by itself, so the message goes through
             _log.warning("No tools were preselected, as the search failed: %s", place_of(exc))
             return ()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import translate
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -16,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolsearch.catalog import tool_digest
+from toolsearch.deadlines import in_time
+from toolsearch.globs import Globs
 from toolsearch.index.store import tool_line
 from toolsearch.tokens import definition_tokens
 from toolsearch.tools import Tool
@@ -156,13 +156,16 @@ class ToolColumns:
         """(n,) which public name, raw name or ``source/raw_name`` fits one of `globs`; case counts.
 
         The last `GLOBS_KEPT` answers are kept: permissions ask the same again with each search.
+
+        Raises:
+            TookTooLongError: nobody waits for it any more.
         """
         packed = self._matching.get(globs)
         if packed is None:
-            fits = re.compile("|".join(map(translate, globs)) or "(?!)").match
+            fits = Globs(globs).fits
             names = zip(self.names, self.raw_names, self.sources, strict=True)
             mask = np.fromiter(
-                (bool(fits(name) or fits(raw) or fits(f"{source}/{raw}")) for name, raw, source in names),
+                (fits(name) or fits(raw) or fits(f"{source}/{raw}") for name, raw, source in in_time(names)),
                 dtype=bool,
                 count=len(self),
             )

@@ -8,10 +8,13 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.deadlines import check_deadline
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.base import SearchRequest
 
 Mask = NDArray[np.bool_]
+
+_UNKNOWN_TOLD = 10
 
 
 def allowed_rows(index: ToolIndex, request: SearchRequest) -> Mask | None:
@@ -37,16 +40,24 @@ def allowed_rows(index: ToolIndex, request: SearchRequest) -> Mask | None:
 
 
 def unknown_labels(index: ToolIndex, request: SearchRequest) -> list[str]:
-    """A sentence for each source or tag of `request` that no tool has, with those that look like it."""
+    """What to tell of the sources and tags of `request` that no tool has, with those that look like them."""
+    return [
+        *unknown_among("source", request.sources, index.columns.source_rows),
+        *unknown_among("tag", request.tags, index.columns.tag_rows),
+    ]
+
+
+def unknown_among(kind: str, wanted: Iterable[str] | None, known: Mapping[str, object]) -> list[str]:
+    """A sentence for each of the first ten that `known` lacks, and one for all others."""
+    unknown = sorted(set(wanted or ()) - known.keys())
     sentences = []
-    for kind, wanted, known in (
-        ("source", request.sources, index.columns.source_rows),
-        ("tag", request.tags, index.columns.tag_rows),
-    ):
-        for label in sorted((wanted or frozenset()) - known.keys()):
-            near = get_close_matches(label, known, n=3)
-            hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-            sentences.append(f"No tool has the {kind} {label!r}.{hint}")
+    for label in unknown[:_UNKNOWN_TOLD]:
+        check_deadline()
+        near = get_close_matches(label, known, n=3)
+        hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+        sentences.append(f"No tool has the {kind} {label!r}.{hint}")
+    if len(unknown) > _UNKNOWN_TOLD:
+        sentences.append(f"No tool has {len(unknown) - _UNKNOWN_TOLD} more of the {kind}s.")
     return sentences
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from fnmatch import translate
 from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict
 
-from toolsearch.tool_names import ToolNames, is_glob
+from toolsearch.globs import Globs, is_glob
+from toolsearch.tool_names import ToolNames
 from toolsearch.tools import Tool
 
 
@@ -51,17 +50,13 @@ class ToolFilter(BaseModel):
         ToolNames((name for name in names if not is_glob(name)), "filter").check_in(tools)
 
     @cached_property
-    def _allowed(self) -> re.Pattern[str]:
-        return _any_of(self.allow or ())
+    def _allowed(self) -> Globs:
+        return Globs(self.allow or ())
 
     @cached_property
-    def _denied(self) -> re.Pattern[str]:
-        return _any_of(self.deny)
+    def _denied(self) -> Globs:
+        return Globs(self.deny)
 
 
-def _any_of(globs: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(translate, globs)) or "(?!)")
-
-
-def _fits(pattern: re.Pattern[str], tool: Tool) -> bool:
-    return any(map(pattern.match, (tool.name, tool.raw_name, f"{tool.source}/{tool.raw_name}")))
+def _fits(globs: Globs, tool: Tool) -> bool:
+    return globs.fits_any((tool.name, tool.raw_name, f"{tool.source}/{tool.raw_name}"))

@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias
 
 from toolsearch.api.usage import Outcome
 from toolsearch.checks import check_choice
+from toolsearch.deadlines import check_deadline
 from toolsearch.embedders.base import Embedder, Vectors, as_unit_rows, cosine_scale
-from toolsearch.exceptions import DimensionMismatchError, ToolSearchError
+from toolsearch.exceptions import DimensionMismatchError, TookTooLongError, ToolSearchError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.answer import Answer, assemble
@@ -153,6 +154,9 @@ class ToolSearcher:
 
         Texts are embedded and compared with the tools together, in a third of the time. Of stages that
         requests share, `SearchResult.timings_ms` counts an equal part for each.
+
+        Raises:
+            TookTooLongError: nobody waits for the answers any more.
         """
         timer, state = StageTimer(), self._state
         with timer.stage("filter"):
@@ -181,6 +185,8 @@ class ToolSearcher:
             return embedded.error
         try:
             return self._found(state, prepared, embedded, worded, timer)
+        except TookTooLongError:
+            raise
         except ToolSearchError as exc:
             return exc
 
@@ -200,6 +206,7 @@ class ToolSearcher:
             self.usage.remember(request.tenant, {text: vectors[text] for text in whole})
         rankings = []
         for query in prepared.queries:
+            check_deadline()
             if query.names is not None:
                 ranking, missing = selected(state.index, prepared.part, query.names, allowed)
                 notices += missing
@@ -222,6 +229,7 @@ class ToolSearcher:
             notices.append(_UNREAD)
         calibration = None
         if not failure:
+            check_deadline()
             with timer.stage("confidence"):
                 calibration, failure = self._calibrated(state, prepared)
         if failure:
@@ -250,6 +258,7 @@ class ToolSearcher:
             groups.setdefault((each.allowed_key, each.depth, id(embedded[i])), []).append(i)
         worded: list[Mapping[str, Wording]] = [{}] * len(several)
         for (_, depth, _), members in groups.items():
+            check_deadline()
             texts = [text for i in members for text in several[i].texts]
             allowed, vectors = several[members[0]].allowed, embedded[members[0]].vectors
             found = wordings(index, texts, vectors, self.embedder, allowed, depth=depth)
@@ -372,8 +381,11 @@ class _Embedded:
 
 
 def _prepared(index: ToolIndex, request: SearchRequest | str) -> Prepared | ToolSearchError:
+    check_deadline()
     try:
         return prepare(index, SearchRequest(queries=(request,)) if isinstance(request, str) else request)
+    except TookTooLongError:
+        raise
     except ToolSearchError as exc:
         return exc
 

@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from toolsearch.deadlines import check_deadline, in_time
 from toolsearch.index.part import IndexPart
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.ranking import Ranking, selection
@@ -24,7 +25,7 @@ def selected(
     """
     rows: dict[int, None] = {}
     missing = []
-    for name in names:
+    for name in in_time(names):
         matches = part.name_index.select([name]).matches
         visible = [match.row for match in matches if allowed is None or allowed[match.row]]
         rows.update(dict.fromkeys(visible))
@@ -37,6 +38,7 @@ def selected(
 
 
 def _missing(index: ToolIndex, part: IndexPart, name: str, allowed: NDArray[np.bool_] | None) -> str:
+    check_deadline()
     alike = (row for row in part.name_index.near(name, 10) if allowed is None or allowed[row])
     near = [repr(index.columns.names[row]) for row in islice(alike, 3)]
     hint = f" Did you mean {', '.join(near)}?" if near else ""

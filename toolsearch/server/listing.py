@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from toolsearch.deadlines import in_time
 from toolsearch.index.store import stored_line
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.visible import Visible
@@ -30,7 +31,7 @@ def rows_with(index: ToolIndex, rows: Iterable[int], text: str) -> list[int]:
     # Lines are read much faster than tools, so that only those are decoded which may have the words.
     written = [json.dumps(word, ensure_ascii=False)[1:-1] for word in words]
     found = []
-    for row in rows:
+    for row in in_time(rows):
         line = stored_line(index.tools, index.columns.names[row]).decode().casefold()
         if (all(word in line for word in written) or "\\u" in line) and _has(index.tool(row), words):
             found.append(row)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from toolsearch.exceptions import UnknownToolError
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.retrieval.base import SearchRequest
-from toolsearch.retrieval.filters import allowed_rows
+from toolsearch.retrieval.filters import allowed_rows, unknown_among
 from toolsearch.retrieval.permission import ToolFilter
 from toolsearch.tools import Tool
 
@@ -111,7 +110,7 @@ class Visible:
             if wanted is None:
                 continue
             # The searcher would name those near among all tools, so it sees only what there is here.
-            notices += [_unknown(kind, label, known) for label in sorted(wanted - known.keys())]
+            notices += unknown_among(kind, wanted, known)
             changes[f"{kind}s"] = wanted & known.keys()
         changes["within"] = self.names if request.within is None else self.names & request.within
         return request.model_copy(update=changes), notices
@@ -141,9 +140,3 @@ class Visible:
     def _near(self, name: str) -> tuple[str, ...]:
         part = self.index.whole if self.mask is None else self.index.part(self.names)
         return tuple(self.index.columns.names[row] for row in part.name_index.near(name, _NEAR_SHOWN))
-
-
-def _unknown(kind: str, label: str, known: Iterable[str]) -> str:
-    near = get_close_matches(label, known, n=_NEAR_SHOWN)
-    hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-    return f"No tool has the {kind} {label!r}.{hint}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from toolsearch.deadlines import check_deadline, within_deadline
 from toolsearch.exceptions import TooBusyError, TookTooLongError
 
 P = ParamSpec("P")
@@ -34,20 +36,23 @@ class Work:
     async def run(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What ``work(*args, **kwargs)`` gives.
 
-        A function that takes too long goes on in its thread, which others have to wait for.
+        A function that takes too long ends in its thread where it next looks, see `deadlines.check_deadline`;
+        until then others have to wait for it.
 
         Raises:
             TooBusyError: too many others run and wait.
             TookTooLongError: it had no result in time.
             Exception: whatever the function raises.
         """
-        future = self._submitted(partial(work, *args, **kwargs))
+        timeout_s = self.timeout_s
+        in_time = partial(_in_time, timeout_s, time.monotonic(), partial(work, *args, **kwargs))
+        future = self._submitted(in_time)
         try:
-            async with asyncio.timeout(self.timeout_s) as limit:
+            async with asyncio.timeout(timeout_s) as limit:
                 return await asyncio.wrap_future(future)
         except TimeoutError:
             if limit.expired():
-                raise TookTooLongError(self.timeout_s) from None
+                raise TookTooLongError(timeout_s) from None
             raise
 
     async def run_long(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -75,3 +80,9 @@ class Work:
     def _done(self, _: object) -> None:
         with self._lock:
             self._taken -= 1
+
+
+def _in_time(timeout_s: float, begun: float, work: Callable[[], R]) -> R:
+    with within_deadline(timeout_s, begun=begun):
+        check_deadline()
+        return work()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import translate
 
 from toolsearch.api.base import SESSION_ID
 from toolsearch.exceptions import RequestRefusedError, UnknownResourceError
+from toolsearch.globs import Globs
 from toolsearch.server.proxy.headers import RawHeaders
 from toolsearch.server.proxy.settings import ProxySettings
 from toolsearch.tools import JsonObject
@@ -93,8 +93,8 @@ class ModelRules:
         """Each is a name or a glob, or ``ALIAS=NAME``."""
         pairs = [rule.partition("=") for rule in rules]
         self._names = {alias: name for alias, sign, name in pairs if sign}
-        globs = [translate(glob) for glob, sign, _ in pairs if not sign]
-        self._allowed = re.compile("|".join(globs)) if globs else None
+        globs = [glob for glob, sign, _ in pairs if not sign]
+        self._allowed = Globs(globs) if globs else None
 
     def __bool__(self) -> bool:
         return bool(self._names) or self._allowed is not None
@@ -107,7 +107,7 @@ class ModelRules:
         """
         if model in self._names:
             return self._names[model]
-        if self._allowed is not None and not self._allowed.fullmatch(model):
+        if self._allowed is not None and not self._allowed.fits(model):
             raise UnknownResourceError("model", model)
         return model
 

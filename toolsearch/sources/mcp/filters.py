@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatch, fnmatchcase
 
+from toolsearch.globs import is_glob
 from toolsearch.sources.mcp.settings import McpSettings
-from toolsearch.tool_names import is_glob
 from toolsearch.tools import Tool
 
 
