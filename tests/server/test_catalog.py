@@ -282,3 +282,38 @@ def test_no_address_in_what_is_uploaded_is_asked(served: Served) -> None:
         served.http.post("/v1/tools/bulk", content=json.dumps(address))
         with pytest.raises(BlockingIOError):
             listener.accept()
+
+
+@pytest.mark.parametrize("address", ["http://169.254.169.254/latest/", "http://tools.internal.example/mcp"])
+@pytest.mark.parametrize("way", ["POST /v1/tools/bulk", "PUT /v1/sources/net", "PUT /v1/tools/net__ping"])
+@pytest.mark.parametrize("kind", ["text", "url", "mcpServers"])
+def test_an_address_as_upload_is_refused_before_any_connection(
+    served: Served, monkeypatch: pytest.MonkeyPatch, address: str, way: str, kind: str
+) -> None:
+    """E165, of the metadata of a cloud and of a host whose name leads to 10.0.0.5."""
+    body = {"text": address, "url": {"url": address}, "mcpServers": {"mcpServers": {"net": {"url": address}}}}
+    host, port = served.url.removeprefix("http://").split(":")
+    asked: list[object] = []
+    connect, lookup = socket.socket.connect, socket.getaddrinfo
+
+    def connecting(self: socket.socket, to: Any) -> None:
+        if self.family in {socket.AF_INET, socket.AF_INET6} and to[:2] != (host, int(port)):
+            asked.append(to)
+        connect(self, to)
+
+    def looking_up(name: Any, *rest: Any, **options: Any) -> Any:
+        if name not in {host, host.encode()}:
+            asked.append(name)
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.5", 80))]
+        return lookup(name, *rest, **options)
+
+    before = served.http.get("/v1/tools").json()
+    monkeypatch.setattr(socket.socket, "connect", connecting)
+    monkeypatch.setattr(socket, "getaddrinfo", looking_up)
+    response = served.http.request(*way.split(), json=body[kind])
+    assert asked == []
+    is_told = response.is_success and any(
+        issue["severity"] == "error" for issue in response.json().get("issues", ())
+    )
+    assert response.status_code in range(400, 500) or is_told, response.text
+    assert served.http.get("/v1/tools").json() == before
