@@ -1,5 +1,6 @@
 """Replicas on one database: what one changes the others know, and nothing that was acknowledged is lost."""
 
+import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ def test_a_change_on_one_replica_is_seen_on_the_other(two: list[Served]) -> None
         began = time.monotonic()
         until(lambda: told(other) == body["description"])  # noqa: B023 - it is asked at once
         times.append(time.monotonic() - began)
-    assert min(times) < HEARD_WITHIN_S
+    assert statistics.median(times) < HEARD_WITHIN_S, times
     assert other.http.post("/v1/search", json={"queries": "ping"}).json()["hits"][0]["name"] == "net__ping"
     assert one.http.delete("/v1/tools/net__ping").status_code == 204
     until(lambda: other.http.get("/v1/tools/net__ping").status_code == 404)
@@ -150,13 +151,19 @@ def test_the_catalog_changes_under_searches_on_every_replica(two: list[Served]) 
 
 def test_a_key_that_is_revoked_on_one_replica_counts_on_none(two: list[Served]) -> None:
     one, other = two
-    admin, key = one.key(KeyScope.ADMIN), one.key()
-    until(lambda: other.as_key(key).get("/v1/sources").status_code == 200)
-    entries = one.as_key(admin).get("/v1/keys").json()["keys"]
-    revoked = next(entry["id"] for entry in entries if key.startswith(f"ts_{entry['id']}"))
-    assert one.as_key(admin).delete(f"/v1/keys/{revoked}").status_code == 204
-    assert one.as_key(key).get("/v1/sources").status_code == 401
-    until(lambda: other.as_key(key).get("/v1/sources").status_code == 401)
+    admin, times = one.as_key(one.key(KeyScope.ADMIN)), []
+    for _ in range(5):
+        key = one.key()
+        there = other.as_key(key)
+        until(lambda: there.get("/v1/sources").status_code == 200)  # noqa: B023 - it is asked at once
+        entries = admin.get("/v1/keys").json()["keys"]
+        revoked = next(entry["id"] for entry in entries if key.startswith(f"ts_{entry['id']}"))
+        assert admin.delete(f"/v1/keys/{revoked}").status_code == 204
+        began = time.monotonic()
+        assert one.as_key(key).get("/v1/sources").status_code == 401
+        until(lambda: there.get("/v1/sources").status_code == 401)  # noqa: B023
+        times.append(time.monotonic() - began)
+    assert statistics.median(times) < HEARD_WITHIN_S, times
 
 
 def test_sessions_and_idempotency_keys_are_of_all_replicas(two: list[Served]) -> None:
