@@ -376,7 +376,7 @@ def test_neither_arguments_nor_results_nor_queries_are_logged(
     """E168: not even where the service fails."""
     searcher = served.app.state.service.catalog.searcher
 
-    def fail(request: object) -> None:
+    def fail(request: object, **_: object) -> None:
         raise RuntimeError(f"s3cr3t {request!r}")
 
     with caplog.at_level(logging.DEBUG):

@@ -9,6 +9,9 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 
 from tests.server.support import Served, service
 from toolsearch.api.scopes import KeyScope
+from toolsearch.retrieval.base import SearchRequest
+from toolsearch.server.changes import change
+from toolsearch.server.visible import Visible
 from toolsearch.tools import JsonObject, Tool, ToolContext
 
 TOOLS = (
@@ -155,3 +158,28 @@ def test_scores_tell_nothing_of_hidden_tools() -> None:
             answers.append(items)
     assert answers[0] == answers[1] == answers[2]
     assert answers[0][0]["answer"]["hits"][0]["channels"]["lexical"] > 0
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/search/batch"])
+def test_a_search_tells_nothing_of_what_is_put_while_it_begins(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that the key may not know of takes the name of one that it may know of."""
+    seen = Tool(raw_name="erase", source="disk", description="Erase a disk.")
+    hidden = Tool(raw_name="erase", source="files", prefix="disk", description="s3cr3t: erase a disk.")
+    assert seen.name == hidden.name
+    with service((TOOLS[0], seen)) as served:
+        part = served.as_key(served.key(sources=("disk",)))
+        narrowed = Visible.narrowed
+
+        def put_then(self: Visible, request: SearchRequest) -> tuple[SearchRequest, list[str]]:
+            answer = narrowed(self, request)
+            served.app.state.service.catalog.change(change((hidden,)))
+            return answer
+
+        monkeypatch.setattr(Visible, "narrowed", put_then)
+        search = {"queries": "erase a disk"}
+        answer = part.post(path, json=search if path == "/v1/search" else {"searches": [search]})
+        assert answer.status_code == 200
+        assert "Erase a disk." in answer.text
+        assert "s3cr3t" not in answer.text

@@ -149,16 +149,23 @@ class ToolSearcher:
             raise answer
         return answer
 
-    def search_many(self, requests: Sequence[SearchRequest | str]) -> list[SearchResult | ToolSearchError]:
+    def search_many(
+        self, requests: Sequence[SearchRequest | str], *, index: ToolIndex | None = None
+    ) -> list[SearchResult | ToolSearchError]:
         """What `search` gives for each of `requests`, in their order, or the error that it raises.
 
         Texts are embedded and compared with the tools together, in a third of the time. Of stages that
         requests share, `SearchResult.timings_ms` counts an equal part for each.
 
+        Args:
+            index: The one that the requests were made for, where it may have been replaced since.
+
         Raises:
             TookTooLongError: nobody waits for the answers any more.
         """
         timer, state = StageTimer(), self._state
+        if index is not None and index is not state.index:
+            state = _State(index)
         with timer.stage("filter"):
             prepared = [_prepared(state.index, request) for request in requests]
         several = [each for each in prepared if isinstance(each, Prepared)]

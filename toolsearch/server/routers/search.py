@@ -67,7 +67,9 @@ def _found_together(asking: Asking, queries: Sequence[SearchQuery]) -> list[Sear
     """What each search finds, or why it finds nothing, in their order."""
     visible = asking.visible()
     asked = [_request(asking, visible, query) for query in queries]
-    results = asking.service.catalog.searcher.search_many([request for request, _ in asked])
+    results = asking.service.catalog.searcher.search_many(
+        [request for request, _ in asked], index=visible.index
+    )
     return [
         _told(asking, query, notices, result)
         for query, (_, notices), result in zip(queries, asked, results, strict=True)
