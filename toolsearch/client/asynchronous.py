@@ -28,6 +28,7 @@ from toolsearch.api.sessions import (
 )
 from toolsearch.api.tools import (
     CatalogEntry,
+    CatalogList,
     Definitions,
     SourceEntry,
     SourceList,
@@ -119,6 +120,14 @@ class AsyncClient:
             if wait_s is None:
                 raise error
             await asyncio.sleep(wait_s)
+
+    async def is_alive(self) -> bool:
+        """Whether the service answers at all."""
+        try:
+            await self.send(calls.alive())
+        except ServiceError:
+            return False
+        return True
 
     async def is_ready(self) -> bool:
         """Whether the service can search."""
@@ -236,6 +245,10 @@ class AsyncClient:
         return await self.send(
             calls.lint_catalog(catalog, limit=limit, cursor=cursor, self_retrieval=self_retrieval, **filters)
         )
+
+    async def list_catalogs(self) -> CatalogList:
+        """The catalogs that there are; now it is one."""
+        return await self.send(calls.list_catalogs())
 
     async def get_catalog(self, catalog: str = "default") -> CatalogEntry:
         """What is in a catalog."""
@@ -363,6 +376,10 @@ class AsyncClient:
     async def get_usage(self, *, since: str | None = None, until: str | None = None) -> UsageAnswer:
         """What the tenant used, by day; days are texts such as ``2026-01-31``."""
         return await self.send(calls.get_usage(since=since, until=until))
+
+    async def metrics(self) -> str:
+        """What the service has answered, and how it is, in the text format of Prometheus."""
+        return await self.send(calls.metrics())
 
     async def list_keys(self) -> KeyList:
         """All keys, without their secrets."""

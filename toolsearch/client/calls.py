@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -35,6 +35,7 @@ from toolsearch.api.sessions import (
 )
 from toolsearch.api.tools import (
     CatalogEntry,
+    CatalogList,
     Definitions,
     SourceEntry,
     SourceList,
@@ -73,6 +74,8 @@ class ApiCall(Generic[T]):
         """The answer in the body of a response."""
         if self.answer is type(None):
             return None
+        if self.answer is str:
+            return cast("T", content.decode("utf-8", "replace"))
         return TypeAdapter(self.answer).validate_json(content)
 
 
@@ -141,6 +144,10 @@ def lint_catalog(
 ) -> ApiCall[LintPage]:
     query = _given(limit=limit, cursor=cursor, self_retrieval=self_retrieval, **filters)
     return ApiCall("GET", f"/v1/catalogs/{_part(catalog)}/lint", LintPage, query=query)
+
+
+def list_catalogs() -> ApiCall[CatalogList]:
+    return ApiCall("GET", "/v1/catalogs", CatalogList)
 
 
 def get_catalog(catalog: str) -> ApiCall[CatalogEntry]:
@@ -263,6 +270,14 @@ def create_key(new: NewKey) -> ApiCall[MadeKey]:
 def delete_key(key: KeyEntry | str) -> ApiCall[None]:
     key_id = key if isinstance(key, str) else key.id
     return ApiCall("DELETE", f"/v1/keys/{_part(key_id)}", type(None), repeatable=False)
+
+
+def metrics() -> ApiCall[str]:
+    return ApiCall("GET", "/metrics", str)
+
+
+def alive() -> ApiCall[JsonObject]:
+    return ApiCall("GET", "/healthz", JsonObject, repeatable=False)
 
 
 def ready() -> ApiCall[JsonObject]:

@@ -27,6 +27,7 @@ from toolsearch.api.sessions import (
 )
 from toolsearch.api.tools import (
     CatalogEntry,
+    CatalogList,
     Definitions,
     SourceEntry,
     SourceList,
@@ -122,6 +123,14 @@ class Client:
             if wait_s is None:
                 raise error
             time.sleep(wait_s)
+
+    def is_alive(self) -> bool:
+        """Whether the service answers at all."""
+        try:
+            self.send(calls.alive())
+        except ServiceError:
+            return False
+        return True
 
     def is_ready(self) -> bool:
         """Whether the service can search."""
@@ -234,6 +243,10 @@ class Client:
         return self.send(
             calls.lint_catalog(catalog, limit=limit, cursor=cursor, self_retrieval=self_retrieval, **filters)
         )
+
+    def list_catalogs(self) -> CatalogList:
+        """The catalogs that there are; now it is one."""
+        return self.send(calls.list_catalogs())
 
     def get_catalog(self, catalog: str = "default") -> CatalogEntry:
         """What is in a catalog."""
@@ -359,6 +372,10 @@ class Client:
     def get_usage(self, *, since: str | None = None, until: str | None = None) -> UsageAnswer:
         """What the tenant used, by day; days are texts such as ``2026-01-31``."""
         return self.send(calls.get_usage(since=since, until=until))
+
+    def metrics(self) -> str:
+        """What the service has answered, and how it is, in the text format of Prometheus."""
+        return self.send(calls.metrics())
 
     def list_keys(self) -> KeyList:
         """All keys, without their secrets."""
