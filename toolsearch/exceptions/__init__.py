@@ -58,6 +58,11 @@ ToolSearchError
 ├── RequestRefusedError           a request that the HTTP service does not carry out
 │   ├── AccessDeniedError         no key, or one that may not do this
 │   ├── ForeignRequestError       for another host, or from a page that may not ask
+│   ├── NoSuchPathError           there is nothing at its path
+│   ├── WrongMethodError          its path takes other methods
+│   ├── MediaTypeError            its body does not say that it is JSON
+│   ├── NotJsonError              its body is not JSON
+│   ├── InvalidRequestError       it is not of its form
 │   ├── BodyTooLargeError         too much at once
 │   ├── SlowRequestError          its body did not come in time
 │   ├── UnknownResourceError      there is no such thing for this caller
@@ -144,7 +149,11 @@ from toolsearch.exceptions.server import (
     BodyTooLargeError,
     ForeignRequestError,
     IdempotencyError,
+    InvalidRequestError,
+    MediaTypeError,
+    NoSuchPathError,
     NotCallableError,
+    NotJsonError,
     NotReadyError,
     PreconditionError,
     RequestRefusedError,
@@ -157,6 +166,7 @@ from toolsearch.exceptions.server import (
     UnknownResourceError,
     UploadRefusedError,
     UpstreamError,
+    WrongMethodError,
 )
 from toolsearch.exceptions.tools import (
     CatalogFileError,
@@ -207,6 +217,7 @@ __all__ = [
     "IndexLockedError",
     "IndexMismatchError",
     "IndexNotFoundError",
+    "InvalidRequestError",
     "LimitExceededError",
     "MalformedAnswerError",
     "McpCallError",
@@ -216,8 +227,11 @@ __all__ = [
     "McpLostError",
     "McpProtocolError",
     "McpRequestError",
+    "MediaTypeError",
     "ModelUnreachableError",
+    "NoSuchPathError",
     "NotCallableError",
+    "NotJsonError",
     "NotReadyError",
     "OverloadedError",
     "ParameterError",
@@ -258,6 +272,7 @@ __all__ = [
     "UnsearchedToolsError",
     "UploadRefusedError",
     "UpstreamError",
+    "WrongMethodError",
 ]
 
 for _name in __all__:  # where they are imported from, in tracebacks, logs and pickles

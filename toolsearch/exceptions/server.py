@@ -30,6 +30,44 @@ class ForeignRequestError(RequestRefusedError):
     """A request that names another host, or comes from a page that may not ask."""
 
 
+class NoSuchPathError(RequestRefusedError):
+    """There is nothing at the path of a request."""
+
+
+class WrongMethodError(RequestRefusedError):
+    """A path that takes other methods: `allowed`."""
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        self.allowed = tuple(allowed)
+        super().__init__(f"This path does not take the method. It takes {', '.join(self.allowed)}.")
+
+
+class MediaTypeError(RequestRefusedError):
+    """A body that does not say that it is JSON."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The body is read only where the request says that it is JSON. "
+            "Send the header Content-Type: application/json."
+        )
+
+
+class NotJsonError(RequestRefusedError):
+    """A body that should be JSON and is not."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"The body is not JSON: {reason}.")
+
+
+class InvalidRequestError(RequestRefusedError):
+    """A request that is not of its form; `faults` say what should be otherwise, by place."""
+
+    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(f"{at}: {problem}" for at, problem in self.faults[:_TOLD]))
+
+
 class BodyTooLargeError(RequestRefusedError):
     """A body of more than `limit` bytes."""
 
@@ -60,15 +98,20 @@ class PreconditionError(RequestRefusedError):
 
 
 class UploadRefusedError(RequestRefusedError):
-    """A replacement of which a part cannot be used; `issues` have ``line``, ``tool``, ``reason``."""
+    """An upload of which nothing can be used, or a replacement of which a part cannot.
 
-    def __init__(self, issues: Sequence[Mapping[str, Any]], *, n_read: int) -> None:
+    `issues` have ``line``, ``tool``, ``reason``.
+    """
+
+    def __init__(self, issues: Sequence[Mapping[str, Any]], *, n_read: int, replaces: bool = True) -> None:
+        """`replaces` if what is not in the upload would go."""
         self.issues = tuple(issues)
         told = "; ".join(_told(issue) for issue in self.issues[:_TOLD])
         more = f"; and {len(self.issues) - _TOLD:,} more" if len(self.issues) > _TOLD else ""
+        lost = ", and the tools that they stand for would be removed" if replaces else ""
         super().__init__(
-            f"Nothing was changed: {len(self.issues):,} of {n_read:,} definitions cannot be used, and the "
-            f"tools that they stand for would be removed. {told}{more}. Correct them or leave them out."
+            f"Nothing was changed: {len(self.issues):,} of {n_read:,} definitions cannot be used{lost}. "
+            f"{told}{more}. Correct them or leave them out."
         )
 
 

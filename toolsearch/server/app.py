@@ -149,9 +149,10 @@ def create_app(
 
 async def _told(request: Request, error: Exception) -> Response:
     """The problem document of any error that a request ends with."""
+    from toolsearch.server.explained import explained
     from toolsearch.server.problems import problem_response
 
-    return problem_response(error, request_id=request.state.request_id)
+    return problem_response(explained(request, error), request_id=request.state.request_id)
 
 
 def _warmed_up(embedder: Embedder) -> None:

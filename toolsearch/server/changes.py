@@ -100,6 +100,17 @@ def check_complete(upload: Upload, data: bytes) -> None:
         raise CatalogFileError("upload", "it is empty; an empty catalog is written as []")
 
 
+def check_any(upload: Upload) -> None:
+    """Does nothing where some of `upload` can be used, or nothing was in it.
+
+    Raises:
+        UploadRefusedError: none of it can.
+    """
+    if upload.issues and not upload.tools:
+        issues = [issue.model_dump() for issue in upload.issues]
+        raise UploadRefusedError(issues, n_read=upload.n_read, replaces=False)
+
+
 def changed(
     index: ToolIndex,
     embedder: Embedder,

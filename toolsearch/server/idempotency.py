@@ -121,7 +121,7 @@ class _Recorder:
 
 
 def _is_kept(status: int) -> bool:
-    return 200 <= status < 500 and status not in {408, 409, 429}
+    return 200 <= status < 500 and status not in {408, 409, 415, 429}
 
 
 def _key_of(scope: Scope) -> str | None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -27,7 +26,11 @@ from toolsearch.exceptions import (
     ForeignRequestError,
     IdempotencyError,
     IndexLockedError,
+    InvalidRequestError,
+    MediaTypeError,
+    NoSuchPathError,
     NotCallableError,
+    NotJsonError,
     NotReadyError,
     PreconditionError,
     RequestRefusedError,
@@ -44,6 +47,7 @@ from toolsearch.exceptions import (
     UnknownToolError,
     UploadRefusedError,
     UpstreamError,
+    WrongMethodError,
 )
 from toolsearch.exceptions.places import place_of
 
@@ -53,6 +57,11 @@ _STATUSES: tuple[tuple[type[ToolSearchError], int, str, str], ...] = (
     # The first that fits counts, so an error stands before what it derives from.
     (AccessDeniedError, 401, "access-denied", "Access denied"),
     (ForeignRequestError, 403, "foreign-request", "Foreign request"),
+    (NoSuchPathError, 404, "not-found", "Not found"),
+    (WrongMethodError, 405, "method-not-allowed", "Method not allowed"),
+    (MediaTypeError, 415, "unsupported-media-type", "Unsupported media type"),
+    (NotJsonError, 400, "not-json", "Not JSON"),
+    (InvalidRequestError, 422, "invalid-request", "Invalid request"),
     (BodyTooLargeError, 413, "body-too-large", "Body too large"),
     (SlowRequestError, 408, "slow-request", "Slow request"),
     (UnknownResourceError, 404, "unknown", "Unknown"),
@@ -96,15 +105,13 @@ def problem_of(error: Exception, *, request_id: str = "") -> tuple[Problem, dict
     headers: dict[str, str] = {}
     if isinstance(error, ToolSearchError):
         problem, headers = _known(error)
-    elif isinstance(error, RequestValidationError):
-        problem = _invalid(error)
     elif isinstance(error, sqlite3.Error):
         problem = _problem(503, "store", "Store cannot be used", _UNTOLD.format("Store cannot be used"))
     elif isinstance(error, HTTPException):
         headers = dict(error.headers or {})
         title = HTTPStatus(error.status_code).phrase
         kind = title.lower().replace(" ", "-")
-        problem = _problem(error.status_code, kind, title, _http_detail(error))
+        problem = _problem(error.status_code, kind, title, f"{error.detail}.")
     else:
         problem = _problem(500, "internal", "Internal error", "The service failed. Its log says more.")
     return problem.model_copy(update={"request_id": request_id}), headers
@@ -150,26 +157,16 @@ def _known(error: ToolSearchError) -> tuple[Problem, dict[str, str]]:
         facts = {"name": error.name, "near": list(error.near)}
     elif isinstance(error, DefinitionError):
         facts = {"tool": error.tool}
+    elif isinstance(error, InvalidRequestError):
+        told = error.faults[:_ISSUES]
+        facts = {"errors": [{"at": at, "problem": fault} for at, fault in told]}
+    elif isinstance(error, WrongMethodError):
+        headers["Allow"] = ", ".join(error.allowed)
     elif isinstance(error, UploadRefusedError):
         facts = {"issues": list(error.issues[:_ISSUES])}
     neutral = status == 500 or kind in _NEUTRAL
     detail = _UNTOLD.format(title) if neutral else str(error)
     return _problem(status, kind, title, detail, facts), headers
-
-
-def _invalid(error: RequestValidationError) -> Problem:
-    """Where a request is not of its form; what was given is not repeated."""
-    errors = [
-        {"at": ".".join(map(str, fault["loc"])), "problem": str(fault["msg"])} for fault in error.errors()
-    ]
-    detail = "; ".join(f"{fault['at']}: {fault['problem']}" for fault in errors[:5])
-    return _problem(422, "invalid-request", "Invalid request", detail, {"errors": errors[:_ISSUES]})
-
-
-def _http_detail(error: HTTPException) -> str:
-    if error.status_code == 404:
-        return "There is nothing at this path."
-    return f"{error.detail}."
 
 
 def _problem(

@@ -34,6 +34,7 @@ from toolsearch.server.changes import (
     Upload,
     change,
     changed,
+    check_any,
     check_complete,
     no_one,
     read_definition,
@@ -221,6 +222,8 @@ async def upload(
         asking.check_may_change(*read.tools)
         if doomed is not None:
             check_complete(read, data)
+        else:
+            check_any(read)
         return _uploaded(asking, read, doomed or no_one, tell)
 
     if LINES_TYPE not in request.headers.get("accept", ""):
