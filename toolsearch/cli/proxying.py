@@ -37,6 +37,8 @@ _OPTIONS: dict[str, tuple[Any, str, str]] = {
         "RULE",
         "A model that may be asked (name or glob), or ALIAS=NAME; any.",
     ),
+    "proxy_drop_member": (list[str] | None, "GLOB", "A member of requests to models that stays here."),
+    "proxy_set_member": (list[str] | None, "NAME=JSON", "A member that such requests get."),
     "proxy_drop_header": (list[str] | None, "GLOB", "A header of requests that stays here."),
     "proxy_only_header": (list[str] | None, "GLOB", "A header of requests that goes on; all without it."),
     "proxy_tool_lists": (int | None, "N", "Lists of tools kept for each tenant; 16."),

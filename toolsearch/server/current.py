@@ -33,6 +33,8 @@ RELOADED = frozenset(
         "proxy_catalog",
         "proxy_pin",
         "proxy_model",
+        "proxy_drop_member",
+        "proxy_set_member",
         "proxy_drop_header",
         "proxy_only_header",
     }

@@ -8,8 +8,10 @@ import httpx
 
 from toolsearch.http.retries import RetryPolicy
 from toolsearch.server.proxy.headers import HeaderRules
+from toolsearch.server.proxy.members import MemberRules
 from toolsearch.server.proxy.wishes import ModelRules
 from toolsearch.server.settings import ServerSettings
+from toolsearch.tools import JsonObject
 
 _BASE_WAIT_S = 0.5
 
@@ -21,6 +23,7 @@ class ProxyRules:
     Attributes:
         headers: Which headers go to the provider.
         models: Which models may be asked.
+        members: Which members of bodies stay here, and which are set.
         timeout: How long the provider may take, as `httpx` is told it.
         retries: How often it is asked, and with what waits.
     """
@@ -28,6 +31,7 @@ class ProxyRules:
     settings: ServerSettings
     headers: HeaderRules
     models: ModelRules
+    members: MemberRules
     timeout: dict[str, float | None]
     retries: RetryPolicy
 
@@ -37,6 +41,7 @@ class ProxyRules:
             settings,
             HeaderRules(drop=settings.proxy_drop_header, only=settings.proxy_only_header),
             ModelRules(settings.proxy_model),
+            MemberRules(drop=settings.proxy_drop_member, put=settings.proxy_set_member),
             httpx.Timeout(settings.proxy_timeout_s, connect=settings.proxy_connect_s).as_dict(),
             RetryPolicy(
                 attempts=settings.proxy_retries + 1,
@@ -44,3 +49,19 @@ class ProxyRules:
                 max_wait_s=settings.proxy_retry_wait_s,
             ),
         )
+
+    @property
+    def need_bodies(self) -> bool:
+        """Whether a body that cannot be read cannot go on."""
+        return bool(self.models or self.members)
+
+    def in_body(self, request: JsonObject, *, counts: bool) -> JsonObject:
+        """What of a request goes on, itself where that is all of it; one that `counts` has no member set.
+
+        Raises:
+            RequestRefusedError, UnknownResourceError: as `ModelRules.in_request`.
+        """
+        request = self.members.applied(request, sets=not counts) if self.members else request
+        if self.models and (name := self.models.in_request(request)) != request["model"]:
+            return {**request, "model": name}
+        return request

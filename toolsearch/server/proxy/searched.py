@@ -50,7 +50,7 @@ _SMALL = 1 << 18
 """What of a body may be read while other requests wait."""
 
 _UNREAD = (
-    "Which models may be asked is restricted here, and the body cannot be read. Send one JSON object in "
+    "Models or members of requests have rules here, and the body cannot be read. Send one JSON object in "
     "UTF-8, each member once and without a Content-Encoding."
 )
 
@@ -143,12 +143,12 @@ class Searched:
             RequestRefusedError: it has to be, and cannot.
         """
         if any(name == b"content-encoding" for name, _ in asked.headers):
-            if asked.rules.models:
+            if asked.rules.need_bodies:
                 raise RequestRefusedError(_UNREAD)
             return _ENCODED
         catalog = asked.wishes.catalog
         wants_catalog = asked.rules.settings.proxy_catalog if catalog is None else catalog
-        return "" if wants_catalog or asked.rules.models or _TOOLS in asked.raw else _NO_TOOLS
+        return "" if wants_catalog or asked.rules.need_bodies or _TOOLS in asked.raw else _NO_TOOLS
 
     async def _prepared(self, asked: Asked) -> Prepared:
         if reason := self._unread(asked):
@@ -161,7 +161,7 @@ class Searched:
         else:
             body = await run(tenant.bodies.read, asked.raw)
         if body is None:
-            if asked.rules.models:
+            if asked.rules.need_bodies:
                 raise RequestRefusedError(_UNREAD)
             return _as_it_came(asked, asked.raw, _NO_BODY)
         if self._is_quick(asked, tenant, body):
@@ -182,11 +182,8 @@ class Searched:
         return searching.lists.has_opened(_list_key(asked, body))
 
     def _opened(self, asked: Asked, tenant: Tenant, body: Body) -> Prepared:
-        request, raw = body.request, asked.raw
-        models = asked.rules.models
-        if models and (name := models.in_request(request)) != request["model"]:
-            request = {**request, "model": name}
-            raw = json_text(request)
+        request = asked.rules.in_body(body.request, counts=asked.route.counts)
+        raw = asked.raw if request is body.request else json_text(request)
         tools = request.get("tools")
         if tools is not None and not isinstance(tools, list):
             return _as_it_came(asked, raw, _NO_LIST)

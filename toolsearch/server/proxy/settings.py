@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from toolsearch.server.proxy.members import MemberRules
 
 if TYPE_CHECKING:
     import httpx
@@ -35,6 +37,8 @@ class ProxySettings(BaseModel):
         proxy_pin: Tools that are always sent, by name or glob.
         proxy_model: Which models may be asked, by name or glob, and ``ALIAS=NAME`` for one that the provider
             knows by another name; empty for any.
+        proxy_drop_member: Members at the top of searched requests that stay here, by name or glob.
+        proxy_set_member: Members that they get, as ``NAME=JSON``, in place of what they had.
         proxy_drop_header: Further headers of requests that stay here, by name or glob.
         proxy_only_header: Headers that alone go to the provider, beside what a request needs; empty for all.
         proxy_tool_lists: So many lists of tools are kept for each tenant, the latest used.
@@ -59,6 +63,8 @@ class ProxySettings(BaseModel):
     proxy_catalog: bool = False
     proxy_pin: tuple[str, ...] = ()
     proxy_model: tuple[str, ...] = ()
+    proxy_drop_member: tuple[str, ...] = ()
+    proxy_set_member: tuple[str, ...] = ()
     proxy_drop_header: tuple[str, ...] = ()
     proxy_only_header: tuple[str, ...] = ()
     proxy_tool_lists: int = Field(default=16, ge=1)
@@ -69,6 +75,12 @@ class ProxySettings(BaseModel):
     def _check_url(cls, value: str | None) -> str | None:
         if value is not None:
             _upstream_url(value)
+        return value
+
+    @field_validator("proxy_drop_member", "proxy_set_member")
+    @classmethod
+    def _check_members(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        MemberRules(**{"drop" if info.field_name == "proxy_drop_member" else "put": value})
         return value
 
     @property
