@@ -1,8 +1,12 @@
 """docs/server.md, and what the README says of the service, is so."""
 
 import re
+import shlex
 import shutil
+import signal
+import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +42,25 @@ def test_a_request_has_the_answer_that_is_shown(url: str, command: str, shown: s
     done = subprocess.run(["bash", "-c", f"{line} --fail"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.replace("\\n", " ").startswith(shown.partition(" …")[0].strip())
+
+
+@pytest.mark.parametrize("page", [TEXT, README], ids=["server.md", "README.md"])
+def test_the_service_starts_and_says_what_is_shown(page: str, tmp_path: Path) -> None:
+    """The block as it is printed, but for the port, which another program may have."""
+    (command, shown) = re.findall(r"^\$ (toolsearch serve .*)\n([^$`]*)", page, re.MULTILINE)[0]
+    shutil.copytree(ROOT / "indexes" / "demo" / "index", tmp_path / "indexes" / "demo" / "index")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", *shlex.split(command), "--port", str(port)]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            said = "".join(process.stderr.readline() for _ in shown.splitlines())
+            assert said == shown.replace("8400", str(port))
+        finally:
+            process.terminate()
+        assert process.wait(60) in {0, -signal.SIGTERM}
 
 
 def test_there_are_such_requests() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
@@ -63,6 +64,23 @@ def test_feedback_counts_from_the_next_search_on(served: Served) -> None:
     teach(served, "files__search")
     assert set(usage_of(served.http)) == {"files__search"}
     assert usage_of(served.http, "something else entirely") == {}
+
+
+def test_judgements_lift_and_sink_tools(served: Served) -> None:
+    def ranked(http: httpx.Client) -> list[str]:
+        body = {"queries": JARGON, "k": len(OFFICE)}
+        return [hit["name"] for hit in http.post("/v1/search", json=body).json()["hits"]]
+
+    one, other = (served.as_key(served.key(tenant=name)) for name in ("acme", "globex"))
+    before = ranked(one)
+    last = before[-1]
+    teach(served, last, by=one, outcome="relevant")
+    lifted = ranked(one)
+    assert lifted.index(last) < len(before) - 1
+    assert [name for name in lifted if name != last] == before[:-1]
+    teach(served, last, by=one, outcome="irrelevant")
+    assert ranked(one) == before
+    assert ranked(other) == before
 
 
 def test_without_the_setting_nothing_is_learned() -> None:

@@ -1,15 +1,18 @@
 """Running the service: reload, stopping under load, limits of a key, and the audit log."""
 
+import contextlib
 import json
 import logging
 import os
 import queue
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -152,6 +155,38 @@ def test_uploads_are_in_the_audit_log_by_numbers(caplog: pytest.LogCaptureFixtur
         "done with 200",
         "key -, POST /v1/tools/bulk -, refused with 422",
     ]
+
+
+def test_lines_of_progress_come_while_the_work_goes_on_and_who_leaves_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    embedder = StuckEmbedder("slow tool")
+    slow = [{**PING, "description": "A slow tool."}]
+    told = {"Accept": "application/x-ndjson"}
+    with service(embedder=embedder) as served, caplog.at_level(logging.INFO, "toolsearch.audit"):
+        with served.http.stream("POST", "/v1/tools/bulk", json=slow, headers=told) as answer:
+            assert json.loads(next(answer.iter_lines()))["stage"] == "read"
+            assert embedder.entered.wait(20)
+        until(lambda: bool(_audited(caplog)))
+        assert _audited(caplog) == ["key -, POST /v1/tools/bulk -, left before its end with 200"]
+        embedder.release.set()
+        until(lambda: served.http.get("/v1/tools/net__ping").status_code == 200)
+
+
+def test_all_lines_of_progress_come(tmp_path: Path) -> None:
+    embedder = StuckEmbedder("slow tool")
+    slow = [{**PING, "description": "A slow tool."}]
+    told = {"Accept": "application/x-ndjson"}
+    with (
+        service(embedder=embedder, folder=tmp_path / "index") as served,
+        served.http.stream("POST", "/v1/tools/bulk", json=slow, headers=told) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert json.loads(next(lines))["stage"] == "read"
+        assert embedder.entered.wait(20)
+        embedder.release.set()
+        stages = [json.loads(line)["stage"] for line in lines]
+    assert list(dict.fromkeys(stages)) == ["embed", "save", "done"]
 
 
 def test_calls_and_the_end_of_feedback_are_in_the_audit_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -333,6 +368,58 @@ def test_stopping_under_load_answers_every_request_that_was_taken(folder: Path) 
         assert set(statuses) == {200}
         # A connection may be closed between two requests, but not within an answer.
         assert not [exc for exc in broken if "incomplete" in str(exc)]
+
+
+class Streaming(BaseHTTPRequestHandler):
+    """A provider that sends half of an answer, and the rest when it is let go on."""
+
+    sent, go_on = threading.Event(), threading.Event()
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(b"data: one\n\n")
+        self.sent.set()
+        assert self.go_on.wait(60)
+        self.wfile.write(b"data: two\n\n")
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_a_stream_of_a_provider_ends_whole_after_the_service_was_stopped(folder: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Streaming) as provider:
+        threading.Thread(target=provider.serve_forever, daemon=True).start()
+        upstream = f"http://127.0.0.1:{provider.server_address[1]}"
+        with (
+            Process(folder, f'proxy = true\nopenai_upstream = "{upstream}"\n') as running,
+            running.http.stream("GET", "/openai/v1/events") as answer,
+        ):
+            parts = answer.iter_bytes()
+            assert next(parts) == b"data: one\n\n"
+            running.signal(signal.SIGTERM)
+            until(lambda: not _takes_connections(running.http.base_url))
+            Streaming.go_on.set()
+            assert b"".join(parts) == b"data: two\n\n"
+            assert running.ended() in {0, -signal.SIGTERM}
+        provider.shutdown()
+
+
+def _takes_connections(url: httpx.URL) -> bool:
+    try:
+        socket.create_connection((url.host, url.port or 80), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_the_file_of_the_service_is_written_ahead(tmp_path: Path) -> None:
+    database = tmp_path / "service.db"
+    with service(database=database) as served:
+        served.http.post("/v1/sessions/s/load", json={"names": ["mail__send_email"]})
+        with contextlib.closing(sqlite3.connect(database)) as file:
+            assert file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 @pytest.mark.parametrize("process", ["own", "shared"])
