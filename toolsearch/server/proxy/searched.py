@@ -50,7 +50,7 @@ _SMALL = 1 << 18
 """What of a body may be read while other requests wait."""
 
 _UNREAD = (
-    "Models or members of requests have rules here, and the body cannot be read. Send one JSON object in "
+    "What requests may say is restricted here, and the body cannot be read. Send one JSON object in "
     "UTF-8, each member once and without a Content-Encoding."
 )
 
