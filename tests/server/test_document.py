@@ -249,3 +249,26 @@ def test_a_client_made_of_the_document_can_call_everything(served: Served) -> No
     assert answers["put_tool"]["json"]["name"] == "mail__send_email"
     assert answers["delete_tool"]["status"] == 204
     assert answers["create_key"]["json"]["secret"].startswith("ts_")
+
+
+def test_every_field_of_the_document_is_described_in_words_of_the_api(served: Served) -> None:
+    document = served.http.get("/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    assert len(schemas) > 30
+    for name, schema in schemas.items():
+        assert schema["description"], name
+        for field, told in schema.get("properties", {}).items():
+            assert told.get("description"), (name, field)
+    words = json.dumps(schemas)
+    for word in ("toolsearch.", "Attributes:", "``", " None ", "None.", "None for"):
+        assert word not in words, word
+    assert "`toolsearch." not in json.dumps(document)
+
+
+def test_queries_are_documented_as_one_text_or_several(served: Served) -> None:
+    schemas = served.http.get("/openapi.json").json()["components"]["schemas"]
+    queries = schemas["SearchQuery"]["properties"]["queries"]
+    assert [kind["type"] for kind in queries["anyOf"]] == ["string", "array"]
+    assert queries["anyOf"][1]["minItems"] == 1
+    assert queries["description"].startswith("One to 16 texts, or one text.")
+    assert schemas["SearchAnswer"]["properties"]["near"]["description"].startswith("Public names")

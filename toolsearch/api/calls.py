@@ -10,7 +10,14 @@ from toolsearch.api.base import Answered, Asked, Name, SessionId, Text
 
 
 class CallBody(Asked):
-    """A call. With a session only what it was offered may run, as in a tool-calling loop."""
+    """A call. With a session only what it was offered may run, as in a tool-calling loop.
+
+    Attributes:
+        name: The public name of the tool.
+        arguments: As its input schema has them.
+        session_id: Of the conversation that calls; without it any tool that can be called may be.
+        call_id: The id of the call, as the model gave it.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"name": "mail__send_email", "arguments": {"to": "ada@example.org"}}]}
@@ -23,7 +30,13 @@ class CallBody(Asked):
 
 
 class CallResult(Answered):
-    """The result of a call; what is wrong with the call itself is an error result, for the model."""
+    """The result of a call; what is wrong with the call itself is an error result, for the model.
+
+    Attributes:
+        text: The result, or what was wrong, for the model.
+        is_error: Whether it tells what was wrong.
+        structured: The result as JSON, from a tool that has an output schema.
+    """
 
     text: str
     is_error: bool = False

@@ -20,6 +20,7 @@ class NewKey(Asked):
         tenant: Whose sessions, feedback and usage it sees; by default its own.
         sources: Only tools of these sources; None for all.
         allow, deny: Globs over public names, raw names and ``source/raw_name``; deny wins.
+        name: What it is for.
     """
 
     model_config = ConfigDict(
@@ -40,7 +41,17 @@ class NewKey(Asked):
 
 
 class KeyEntry(Answered):
-    """A key without its secret."""
+    """A key without its secret.
+
+    Attributes:
+        id: To revoke it by.
+        name: What it is for.
+        scopes: What it may do; ``admin`` includes the others.
+        tenant: Whose sessions, feedback and usage it sees.
+        sources: Only tools of these sources; None for all.
+        created_at: In seconds since 1970.
+        allow, deny: Globs over public names, raw names and ``source/raw_name``; deny wins.
+    """
 
     id: str
     name: str
@@ -53,11 +64,22 @@ class KeyEntry(Answered):
 
 
 class MadeKey(Answered):
-    """A key with its secret, which is shown this once and cannot be had again."""
+    """A key with its secret, which is shown this once and cannot be had again.
+
+    Attributes:
+        key: What it may do.
+        secret: To be sent as ``Authorization: Bearer SECRET``.
+    """
 
     key: KeyEntry
     secret: Annotated[str, Field(repr=False)]
 
 
 class KeyList(Answered):
+    """The keys that there are.
+
+    Attributes:
+        keys: The oldest first.
+    """
+
     keys: tuple[KeyEntry, ...]

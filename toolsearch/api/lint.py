@@ -13,7 +13,15 @@ LintSeverity: TypeAlias = Literal["error", "warning", "info"]
 
 
 class LintFinding(Answered):
-    """Something to know about a tool; see `toolsearch.lint.Finding`."""
+    """Something to know about a tool.
+
+    Attributes:
+        code: What kind of finding.
+        severity: How grave it is.
+        tool: The public name of the tool.
+        message: What is wrong.
+        hint: What to do about it.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -43,6 +51,8 @@ class LintPage(Answered):
         tools: How many were looked at.
         total: How many findings the filters let through.
         severities, codes: How many of all findings each has; a code stands where it has any.
+        findings: Of this page.
+        next_cursor: Leads to the next page; None on the last one.
     """
 
     findings: tuple[LintFinding, ...]

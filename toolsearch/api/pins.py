@@ -12,6 +12,8 @@ class Pin(Answered):
         sessions, share: How many sessions called it, and of all that is this share.
         least_share: The lower bound of its 95 % interval.
         gain_tokens: What pinning it saves a session, at `least_share`.
+        name: The public name of the tool.
+        tokens: What its definition costs in each round.
     """
 
     name: str
@@ -29,6 +31,7 @@ class PinList(Answered):
         sessions: How many were looked at; too few suggest nothing.
         rounds: Of a session, on average.
         search_tokens: What a search costs.
+        pins: Those that save most first.
     """
 
     sessions: int

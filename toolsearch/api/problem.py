@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+
+from toolsearch.api.base import Documented
 
 PROBLEM_TYPE = "application/problem+json"
 PREFIX = "urn:toolsearch:problem:"
 
 
-class Problem(BaseModel):
+class Problem(Documented):
     """Why a request was not carried out; beside these fields there may be facts of the kind of problem.
 
     Attributes:
@@ -18,6 +20,7 @@ class Problem(BaseModel):
         title: The kind in words.
         detail: What was wrong with which thing, and what to do.
         request_id: As in the header ``X-Request-Id``, to be found in the logs.
+        status: That of the response.
     """
 
     model_config = ConfigDict(

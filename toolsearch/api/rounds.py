@@ -29,7 +29,14 @@ _ROUND: dict[str, Any] = {
 
 
 class SessionSummary(Answered):
-    """A session that was in use; times are in seconds since 1970."""
+    """A session that was in use; times are in seconds since 1970.
+
+    Attributes:
+        id: Of the session.
+        rounds: How many it had.
+        searches: How many it made.
+        began_at, last_at: When it was first and last in use.
+    """
 
     id: str
     rounds: int
@@ -43,6 +50,8 @@ class SessionPage(Answered):
 
     Attributes:
         kept: Whether the service keeps the rounds of sessions; without it there are none to see.
+        sessions: Of this page.
+        next_cursor: Leads to those before; None where there are none.
     """
 
     sessions: tuple[SessionSummary, ...]
@@ -58,6 +67,8 @@ class RoundEvent(Answered):
         tools: What was discovered, loaded, forgotten or called; none for a forget of everything.
         is_error: A search or call that could not be carried out.
         tokens: Of what a search told the model; None where that named tools which the caller does not see.
+        kind: What it was.
+        at: In seconds since 1970.
     """
 
     kind: EventKind
@@ -75,6 +86,10 @@ class SessionRound(Answered):
         number: From 1; 0 for what came before any list of tools.
         tools: Names of what was sent, in that order.
         tokens: Of their definitions, counted in the form of OpenAI's chat completions.
+        at: In seconds since 1970.
+        form: That the tools were written in.
+        delivery: How discovered tools reach the model.
+        events: What came of it, in its order.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ROUND]})
@@ -95,6 +110,9 @@ class SessionRounds(Answered):
         kept: As in `SessionPage`.
         rounds_total: How many lists of tools were asked for, with those that are not shown; what was searched
             for before the first one is round 0, which is not counted.
+        session_id: Of the session.
+        rounds: In their order.
+        catalog_tools, catalog_tokens: How many tools the catalog has, and what all of them cost.
     """
 
     session_id: str

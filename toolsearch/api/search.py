@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from toolsearch.api.base import Answered, Asked, Form, Name, Text
 from toolsearch.api.problem import Problem
@@ -26,8 +26,15 @@ _Globs = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
 _Query = Annotated[Text, Field(max_length=MAX_QUERY_CHARACTERS)]
 
 
+_Queries = Annotated[tuple[_Query, ...], Field(min_length=1, max_length=MAX_QUERIES)]
+
+
+def _one_query_is_a_list_of_one(queries: Any) -> Any:
+    return (queries,) if isinstance(queries, str) else queries
+
+
 class SearchQuery(Asked):
-    """What is sought, and among which tools. The filters are those of `toolsearch.SearchRequest`.
+    """What is sought, and among which tools.
 
     Attributes:
         queries: One to 16 texts, or one text. Several are answered as one list that is fair to each.
@@ -35,6 +42,13 @@ class SearchQuery(Asked):
         k: Exactly so many hits, fit or not. Without it the scores decide, up to `max_k`.
         form: Also give the definitions of the hits in this form, ready to be sent to a model.
         explain: Also give the parts of each score, and how long each stage took.
+        max_k: At most so many hits, of those whose scores fit.
+        sources: Only tools of these sources; None for all.
+        tags: Only tools with one of these tags; None for all.
+        read_only: Only tools that say that they change nothing.
+        exclude: Public names to be left out, such as those that were found before.
+        near: At most so many names of tools that came near.
+        steps: Search for each step of a query that asks for several things, too.
     """
 
     model_config = ConfigDict(
@@ -46,7 +60,10 @@ class SearchQuery(Asked):
         }
     )
 
-    queries: Annotated[tuple[_Query, ...], Field(min_length=1, max_length=MAX_QUERIES)]
+    queries: Annotated[
+        _Queries,
+        BeforeValidator(_one_query_is_a_list_of_one, json_schema_input_type=_Query | _Queries),
+    ]
     k: _K | None = None
     max_k: _K = 10
     sources: _Names | None = None
@@ -60,21 +77,25 @@ class SearchQuery(Asked):
     form: Form | None = None
     explain: bool = False
 
-    @field_validator("queries", mode="before")
-    @classmethod
-    def _one_query_is_a_list_of_one(cls, queries: Any) -> Any:
-        return (queries,) if isinstance(queries, str) else queries
-
-    @model_validator(mode="after")
-    def _not_too_many_globs(self) -> Self:
-        n_globs = sum(map(is_glob, (*(self.allow or ()), *self.deny)))
-        if n_globs > MAX_GLOBS:
-            raise ValueError(f"it has {n_globs} globs; at most {MAX_GLOBS} fit beside names")
-        return self
-
 
 class Hit(Answered):
-    """A tool that was found; `channels` only with `explain`. A higher score is better."""
+    """A tool that was found; `channels` only with `explain`. A higher score is better.
+
+    Attributes:
+        name: Its public name.
+        raw_name: The name that its source knows.
+        source: Where it comes from.
+        score: How well it fits; comparable within one answer.
+        title: For people.
+        description: What the model is told of it.
+        tags: Its tags.
+        read_only: Whether it changes nothing; None where its source does not say.
+        destructive: Whether what it changes may be lost; None where its source does not say.
+        query: The query that found it, by its position in the request from 0.
+        step: The step of that query, from 0; None where the whole query found it.
+        channels: The parts of the score by what gave them, such as ``dense`` and ``lexical``; None
+            without `explain`.
+    """
 
     name: str
     raw_name: str
@@ -91,10 +112,24 @@ class Hit(Answered):
 
 
 class SearchAnswer(Answered):
-    """What was found, best first; see `toolsearch.SearchResult`.
+    """What was found, best first.
 
     Attributes:
         tools: The definitions of the hits in their order, in the form that was asked for.
+        hits: Best first, ties by name.
+        nothing_fits: No tool is likely to serve the request. Without `k` there are no hits then.
+        confidence: Share (0 to 1) of requests that nothing serves which find less than this one
+            did; None where it was not measured.
+        near: Public names of tools that came near, best first.
+        notices: What the caller should know, such as a query that was cut.
+        steps: The steps of each query that was searched in steps, by the position of the query from
+            0.
+        degraded: The encoder failed, and words alone decided.
+        returned_tokens: Of the definitions of the hits; None where they were not counted.
+        spared_tokens: Of all other definitions that could have been sent; None where they were not
+            counted.
+        took_ms: Milliseconds that the search took.
+        timings_ms: Milliseconds of each stage; None without `explain`.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -119,6 +154,9 @@ class BatchQuery(Asked):
     """Up to 64 searches of 256 queries in all, which are answered each for itself and embedded together.
 
     They may have 256 globs in all; the same list of them counts once.
+
+    Attributes:
+        searches: Each is answered, or refused, for itself.
     """
 
     model_config = ConfigDict(
@@ -147,13 +185,22 @@ class BatchQuery(Asked):
 
 
 class BatchItem(Answered):
-    """The answer of one search of a batch, or why it has none."""
+    """The answer of one search of a batch, or why it has none.
+
+    Attributes:
+        answer: What was found; None for a problem.
+        problem: Why there is no answer; None for an answer.
+    """
 
     answer: SearchAnswer | None = None
     problem: Problem | None = None
 
 
 class BatchAnswer(Answered):
-    """One item for each search, in their order."""
+    """One item for each search, in their order.
+
+    Attributes:
+        items: In the order of the searches.
+    """
 
     items: tuple[BatchItem, ...]

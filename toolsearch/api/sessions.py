@@ -20,7 +20,11 @@ _Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_NAMES)]
 
 
 class NewSession(Asked):
-    """A session with this id, or one of the service's choice."""
+    """A session with this id, or one of the service's choice.
+
+    Attributes:
+        id: Letters, digits and ``._:~-``; no ``/``, and no dot first.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}, {"id": "ticket-4711"}]})
 
@@ -28,14 +32,23 @@ class NewSession(Asked):
 
 
 class SessionEntry(Answered):
-    """A session: the tools that it has discovered, in the order in which it found them."""
+    """A session: the tools that it has discovered, in the order in which it found them.
+
+    Attributes:
+        id: Of the session.
+        discovered: Public names.
+    """
 
     id: str
     discovered: tuple[str, ...] = ()
 
 
 class ToolNamesBody(Asked):
-    """Public names of tools."""
+    """Public names of tools.
+
+    Attributes:
+        names: As a search gives them.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"names": ["mail__send_email"]}]})
 
@@ -43,7 +56,11 @@ class ToolNamesBody(Asked):
 
 
 class ForgetBody(Asked):
-    """Public names of tools; without them everything is forgotten."""
+    """Public names of tools; without them everything is forgotten.
+
+    Attributes:
+        names: As a search gives them; None for all.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"names": ["mail__send_email"]}, {}]})
 
@@ -58,6 +75,8 @@ class SessionTools(Answered):
             ``native`` those of Anthropic that are hidden are among them, with ``defer_loading``.
         instructions: What the system message should say; empty where no tool is hidden.
         discovered: Of these tools, those that the session has discovered.
+        form: That of `tools`.
+        delivery: How discovered tools reach the model.
     """
 
     form: str
@@ -68,7 +87,12 @@ class SessionTools(Answered):
 
 
 class SearchCall(Asked):
-    """A call of ``tool_search`` as the model made it; the arguments are checked as those of the model."""
+    """A call of ``tool_search`` as the model made it; the arguments are checked as those of the model.
+
+    Attributes:
+        arguments: Those of the call, as an object.
+        delivery: How discovered tools reach the model.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -115,6 +139,9 @@ class AnswerCalls(Asked):
 
     Attributes:
         own: Tools of the program beside the catalog; their calls are the program's to run.
+        form: That of the answer, and of what is sent back.
+        calls: As the answer of the model has them.
+        delivery: How discovered tools reach the model.
     """
 
     model_config = ConfigDict(
@@ -182,6 +209,7 @@ class HandledCalls(Answered):
 
     Attributes:
         notes: Items for the place after all results: what these have no room for.
+        calls: What becomes of each.
     """
 
     calls: tuple[HandledCall, ...]
@@ -189,7 +217,14 @@ class HandledCalls(Answered):
 
 
 class RenderBody(Asked):
-    """Which tools to write, and how: those of these names, in their order, or those of a session."""
+    """Which tools to write, and how: those of these names, in their order, or those of a session.
+
+    Attributes:
+        names: Public names; either these or a session.
+        session_id: Of the session whose tools to write.
+        form: To write them in.
+        delivery: How discovered tools reach the model.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"names": ["mail__send_email"], "form": "anthropic"}]}
@@ -202,7 +237,16 @@ class RenderBody(Asked):
 
 
 class Receipt(Answered):
-    """What the tools of a session cost in each round, and what the whole catalog would."""
+    """What the tools of a session cost in each round, and what the whole catalog would.
+
+    Attributes:
+        session_id: Of the session.
+        sent: Public names of what is sent, with the tokens of each.
+        sent_tokens: Of all that is sent.
+        catalog_tools: How many tools there are.
+        catalog_tokens: Of all tools that there are.
+        spared_tokens: Of those that are not sent.
+    """
 
     session_id: str
     sent: dict[str, int]

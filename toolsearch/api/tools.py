@@ -41,7 +41,13 @@ class ToolEntry(Answered):
 
 
 class ToolPage(Answered):
-    """Tools in the order of their names; `next_cursor` leads to the next ones, `total` counts all."""
+    """Tools in the order of their names; `next_cursor` leads to the next ones, `total` counts all.
+
+    Attributes:
+        tools: Of this page.
+        total: How many there are on all pages.
+        next_cursor: Leads to the next page; None on the last one.
+    """
 
     tools: tuple[ToolEntry, ...]
     total: int
@@ -52,7 +58,14 @@ Severity: TypeAlias = Literal["skipped", "conflict", "mended"]
 
 
 class UploadIssue(Answered):
-    """A definition that was left out, or mended. Lines count from 1."""
+    """A definition that was left out, or mended. Lines count from 1.
+
+    Attributes:
+        line: Where it stands; None where nobody can say.
+        tool: Its name, as far as it has one.
+        severity: How grave it is.
+        reason: What is wrong with it.
+    """
 
     line: int | None = None
     tool: str = ""
@@ -61,7 +74,17 @@ class UploadIssue(Answered):
 
 
 class UploadReport(Answered):
-    """What an upload changed: numbers of tools, and what was wrong with some."""
+    """What an upload changed: numbers of tools, and what was wrong with some.
+
+    Attributes:
+        read: Definitions that were found.
+        added: Tools that are new.
+        changed: Tools that are others now.
+        unchanged: Tools that are as they were.
+        removed: Tools that are gone.
+        issues: Definitions that were left out, or mended.
+        fingerprint: Of the catalog now.
+    """
 
     read: int = 0
     added: int = 0
@@ -77,6 +100,9 @@ class UploadProgress(Answered):
 
     Attributes:
         stage: ``read``, ``embed``, ``save``, then ``done``; or ``failed``, with the `problem`.
+        report: What was changed, in the last line.
+        problem: What went wrong, in the last line.
+        done, total: How many of how many tools.
     """
 
     stage: str
@@ -87,7 +113,13 @@ class UploadProgress(Answered):
 
 
 class SourceEntry(Answered):
-    """A tool source: its name, how many tools it has, and what sending all of them costs."""
+    """A tool source: its name, how many tools it has, and what sending all of them costs.
+
+    Attributes:
+        name: Of the source.
+        tools: How many it has.
+        tokens: What sending all of them costs.
+    """
 
     name: str
     tools: int
@@ -95,17 +127,34 @@ class SourceEntry(Answered):
 
 
 class SourceList(Answered):
+    """The sources of the catalog.
+
+    Attributes:
+        sources: By name.
+    """
+
     sources: tuple[SourceEntry, ...]
 
 
 class TagEntry(Answered):
-    """A tag, and how many tools have it."""
+    """A tag, and how many tools have it.
+
+    Attributes:
+        name: The tag.
+        tools: How many have it.
+    """
 
     name: str
     tools: int
 
 
 class TagList(Answered):
+    """The tags of the catalog.
+
+    Attributes:
+        tags: By name.
+    """
+
     tags: tuple[TagEntry, ...]
 
 
@@ -114,6 +163,12 @@ class CatalogEntry(Answered):
 
     Attributes:
         fingerprint: Changes with any tool that the caller may know of; the ``ETag`` of the catalog.
+        name: Of the catalog.
+        tools: How many it has.
+        tokens: What sending all of them costs.
+        sources: By name.
+        embedder_id: Of the encoder that it was embedded with.
+        vectors: How these are kept and searched.
     """
 
     name: str
@@ -126,6 +181,12 @@ class CatalogEntry(Answered):
 
 
 class CatalogList(Answered):
+    """The catalogs of the service.
+
+    Attributes:
+        catalogs: There is one.
+    """
+
     catalogs: tuple[CatalogEntry, ...]
 
 
@@ -135,6 +196,8 @@ class Definitions(Answered):
     Attributes:
         tokens: Counted in the form of OpenAI's chat completions, so that it compares with other figures.
         form_tokens: Of `tools` as compact JSON, hence in this form; only where single tools were asked for.
+        form: That of `tools`.
+        tools: In their order.
     """
 
     form: str

@@ -12,7 +12,14 @@ Outcome: TypeAlias = Literal["called", "succeeded", "failed", "relevant", "irrel
 
 
 class FeedbackBody(Asked):
-    """What became of a tool that a query was about: it was called, it worked, or somebody judged it."""
+    """What became of a tool that a query was about: it was called, it worked, or somebody judged it.
+
+    Attributes:
+        tool: The public name of the tool.
+        outcome: What became of it.
+        query: What was asked for.
+        session_id: Of the conversation that it was in.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -29,7 +36,16 @@ class FeedbackBody(Asked):
 
 
 class FeedbackEntry(Answered):
-    """Feedback as it was kept; `at` is in seconds since 1970."""
+    """Feedback as it was kept; `at` is in seconds since 1970.
+
+    Attributes:
+        id: Of the entry.
+        at: In seconds since 1970.
+        tool: The public name of the tool.
+        outcome: What became of it.
+        query: What was asked for; empty where that is not kept.
+        session_id: Of the conversation that it was in.
+    """
 
     id: int
     at: float
@@ -40,14 +56,28 @@ class FeedbackEntry(Answered):
 
 
 class FeedbackPage(Answered):
-    """Feedback, the oldest first; `next_cursor` leads to what follows."""
+    """Feedback, the oldest first; `next_cursor` leads to what follows.
+
+    Attributes:
+        feedback: Of this page.
+        next_cursor: Leads to what follows; None on the last page.
+    """
 
     feedback: tuple[FeedbackEntry, ...]
     next_cursor: str | None = None
 
 
 class UsageDay(Answered):
-    """What a tenant used on a day (UTC): searches, what they returned and what they spared, in tokens."""
+    """What a tenant used on a day (UTC): searches, what they returned and what they spared, in tokens.
+
+    Attributes:
+        day: Such as ``2026-01-31``.
+        searches: How many there were.
+        nothing_fits: How many found that nothing fits.
+        returned_tokens: Of the definitions that were found.
+        spared_tokens: Of all others that could have been sent.
+        calls: Tools that were called.
+    """
 
     day: str
     searches: int = 0
@@ -58,7 +88,12 @@ class UsageDay(Answered):
 
 
 class UsageAnswer(Answered):
-    """Days with any use, the oldest first, and their sum, whose ``day`` is the first and the last one."""
+    """Days with any use, the oldest first, and their sum, whose ``day`` is the first and the last one.
+
+    Attributes:
+        days: The oldest first.
+        total: Of all days.
+    """
 
     days: tuple[UsageDay, ...]
     total: UsageDay
