@@ -28,6 +28,15 @@ def size(tools: int) -> Any:
     return next(row for row in read("scale.json")["sizes"] if row["tools"] == tools)
 
 
+def replayed(arm: str, kind: str) -> tuple[float, float, float]:
+    """Gain in points of NDCG@10 by learning from use, and its interval, of a kind of requests."""
+    table = read("tables/usage-replay.json")
+    (row,) = (row for row in table["rows"] if row[0] == arm)
+    cell = row[table["columns"].index(kind) + 1]
+    gain, low, high = map(float, cell.translate(str.maketrans("[],", "   ")).split())
+    return gain, low, high
+
+
 @pytest.mark.parametrize("measure", ["ndcg@10", "completeness@10"])
 @pytest.mark.parametrize("baseline", BASELINES)
 @pytest.mark.parametrize("ours", ["hybrid", "untuned"])
@@ -143,3 +152,31 @@ def test_int8_costs_less_than_half_a_point() -> None:
     for dense, dense_int8, fused, fused_int8 in means:
         assert dense_int8 >= dense - 0.005
         assert fused_int8 >= fused - 0.005
+
+
+HISTORY, NO_HISTORY = "requests with a history", "requests without one"
+
+
+def test_learning_from_use_gains_a_point_where_there_is_a_history() -> None:
+    gain, low, _ = replayed("the default", HISTORY)
+    assert (gain >= 1.0, low >= 1.0) == (True, True)
+
+
+def test_learning_from_use_costs_other_requests_a_tenth_of_a_point() -> None:
+    """Short of "can only help": not none, but by no more than a tenth, a fourteenth of what others gain."""
+    gain, low, _ = replayed("the default", NO_HISTORY)
+    assert (gain, low) == (-0.1, -0.2)
+    assert -gain * 10 <= replayed("the default", HISTORY)[0]
+
+
+def test_with_a_reach_of_one_learning_costs_others_nothing_that_can_be_told_and_gains_less() -> None:
+    gain, low, _ = replayed("reach 1.0", NO_HISTORY)
+    assert (gain, low) == (0.0, -0.1)
+    assert 0.0 < replayed("reach 1.0", HISTORY)[1] < replayed("the default", HISTORY)[1]
+
+
+def test_a_greater_reach_costs_others_more() -> None:
+    """So none of these is the default, however much they gain."""
+    losses = [replayed(f"reach {reach}", NO_HISTORY)[0] for reach in (1.1, 1.2, 1.5)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] < replayed("the default", NO_HISTORY)[0]

@@ -66,6 +66,17 @@ def test_feedback_counts_from_the_next_search_on(served: Served) -> None:
     assert usage_of(served.http, "something else entirely") == {}
 
 
+@pytest.mark.parametrize(("reach", "place"), [(1.0, 1), (2.0, 0)])
+def test_a_reach_of_one_leaves_the_best_hit_and_lifts_below_it(reach: float, place: int) -> None:
+    body = {"queries": "send an email to a customer", "k": len(OFFICE)}
+    with service(learn=True, learn_reach=reach) as served:
+        before = [hit["name"] for hit in served.http.post("/v1/search", json=body).json()["hits"]]
+        teach(served, before[5], times=9, query=body["queries"])
+        after = [hit["name"] for hit in served.http.post("/v1/search", json=body).json()["hits"]]
+    assert after.index(before[5]) == place
+    assert [name for name in after if name != before[5]] == [name for name in before if name != before[5]]
+
+
 def test_judgements_lift_and_sink_tools(served: Served) -> None:
     def ranked(http: httpx.Client) -> list[str]:
         body = {"queries": JARGON, "k": len(OFFICE)}

@@ -225,6 +225,15 @@ def serve(
         bool | None,
         _switch("--learn/--no-learn", variable="LEARN", help="Lift what served like requests before; off."),
     ] = None,
+    learn_reach: Annotated[
+        float | None,
+        _option(
+            "--learn-reach",
+            variable="LEARN_REACH",
+            metavar="X",
+            help="Lift towards so many times the best score; 1.05.",
+        ),
+    ] = None,
     keep_queries: Annotated[
         bool | None,
         _switch(

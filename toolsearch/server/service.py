@@ -20,6 +20,7 @@ from toolsearch.given import Tools, as_tools
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.rerankers.base import Reranker
 from toolsearch.retrieval.usage import LearnedUsage
+from toolsearch.retrieval.usage_score import UsageWeights
 from toolsearch.server.current import CurrentSettings
 from toolsearch.server.keys import Caller, KeyCheck
 from toolsearch.server.learning import Learning
@@ -98,7 +99,11 @@ class Service:
             keys = KeyCheck(stores.records, api_key=_secret(settings), open_without=settings.is_loopback)
             settings.check_reach(has_keys=keys.has_keys)
             discovery = DiscoverySettings(limit=settings.tool_limit, max_tools=settings.max_tools)
-            usage = None if stores.learned is None else LearnedUsage()
+            usage = (
+                None
+                if stores.learned is None
+                else LearnedUsage(weights=UsageWeights(reach=settings.learn_reach))
+            )
             catalog = LiveCatalog(stores.catalog, embedder, discovery, reranker=reranker, usage=usage)
             learning = None
             if usage is not None and stores.learned is not None:

@@ -75,6 +75,7 @@ class ServerSettings(ProxySettings):
         max_tools: The most tools that are sent for a session; None for any number.
         call_timeout_s: Seconds that a called tool may take.
         learn: Lift tools that served like requests of the tenant before; see docs/learning.md.
+        learn_reach: Towards how many times the best score these are lifted; 1 leaves the best hit as it is.
         keep_queries: Keep the text of requests that comes with feedback. What is learned needs none.
         feedback_days: Days after which feedback, and what was learned from it, is dropped.
         keep_rounds: Keep what sessions search for and are sent, round by round, as long as the sessions.
@@ -109,6 +110,7 @@ class ServerSettings(ProxySettings):
     max_tools: int | None = Field(default=None, ge=4)
     call_timeout_s: float = Field(default=60.0, gt=0)
     learn: bool = False
+    learn_reach: float = Field(default=1.05, ge=1, le=2)
     keep_queries: bool = False
     feedback_days: float = Field(default=365.0, gt=0)
     keep_rounds: bool = True
