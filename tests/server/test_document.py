@@ -77,12 +77,14 @@ def test_what_has_a_version_says_so(served: Served) -> None:
         tagged = {s for s, headers in _headers_given(operation, document).items() if "ETag" in headers}
         if tagged:
             tags[name] = tagged
-    assert reads == {"get_tool", "get_catalog", "get_definitions", "lint_catalog", "session_rounds"}
-    assert writes == {"put_tool", "patch_tool", "delete_tool", "put_catalog"}
+    versioned = {"get_tool", "get_catalog", "get_definitions", "get_source"}
+    assert reads == versioned | {"lint_catalog", "session_rounds"}
+    of_tools = {"put_tool", "patch_tool", "delete_tool", "put_tools"}
+    assert writes == of_tools | {"put_catalog", "put_source", "delete_source"}
     assert tags == {name: {"200", "304"} for name in reads} | {
         "put_tool": {"200", "201"},
         "patch_tool": {"200"},
-        "put_catalog": {"200"},
+        **{name: {"200"} for name in ("put_catalog", "put_source", "put_tools")},
     }
 
 

@@ -117,11 +117,13 @@ class SourceEntry(Answered):
 
     Attributes:
         name: Of the source.
+        fingerprint: Changes with any tool of it that the caller may know of; the ``ETag`` of the source.
         tools: How many it has.
         tokens: What sending all of them costs.
     """
 
     name: str
+    fingerprint: str
     tools: int
     tokens: int
 

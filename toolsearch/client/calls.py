@@ -111,20 +111,23 @@ def delete_tool(name: str, *, if_match: str | None) -> ApiCall[None]:
     return _write("DELETE", f"/v1/tools/{_part(name)}", type(None), None, if_match=if_match)
 
 
-def put_tools(definitions: Iterable[JsonObject], *, source: str) -> ApiCall[UploadReport]:
+def put_tools(
+    definitions: Iterable[JsonObject], *, source: str, if_match: str | None
+) -> ApiCall[UploadReport]:
     query = _given(source=source or None)
-    return _write(
-        "POST", "/v1/tools/bulk", UploadReport, _lines(definitions), query=query, content_type=LINES_TYPE
-    )
+    path, lines = "/v1/tools/bulk", _lines(definitions)
+    return _write("POST", path, UploadReport, lines, query=query, content_type=LINES_TYPE, if_match=if_match)
 
 
-def put_source(source: str, definitions: Iterable[JsonObject]) -> ApiCall[UploadReport]:
-    path = f"/v1/sources/{_part(source)}"
-    return _write("PUT", path, UploadReport, _lines(definitions), content_type=LINES_TYPE)
+def put_source(
+    source: str, definitions: Iterable[JsonObject], *, if_match: str | None
+) -> ApiCall[UploadReport]:
+    path, lines = f"/v1/sources/{_part(source)}", _lines(definitions)
+    return _write("PUT", path, UploadReport, lines, content_type=LINES_TYPE, if_match=if_match)
 
 
-def delete_source(source: str) -> ApiCall[None]:
-    return _write("DELETE", f"/v1/sources/{_part(source)}", type(None), None)
+def delete_source(source: str, *, if_match: str | None) -> ApiCall[None]:
+    return _write("DELETE", f"/v1/sources/{_part(source)}", type(None), None, if_match=if_match)
 
 
 def get_source(source: str) -> ApiCall[SourceEntry]:

@@ -203,9 +203,14 @@ class Client:
         """Take a tool out of the catalog."""
         self.send(calls.delete_tool(name, if_match=if_match))
 
-    def put_tools(self, definitions: Iterable[JsonObject], *, source: str = "") -> UploadReport:
-        """Add many tools in any form, or put them in place of their namesakes."""
-        return self.send(calls.put_tools(definitions, source=source))
+    def put_tools(
+        self, definitions: Iterable[JsonObject], *, source: str = "", if_match: str | None = None
+    ) -> UploadReport:
+        """Add many tools in any form, or put them in place of their namesakes.
+
+        `if_match` is the fingerprint that the catalog must have.
+        """
+        return self.send(calls.put_tools(definitions, source=source, if_match=if_match))
 
     def list_sources(self) -> SourceList:
         """The sources that have any tool."""
@@ -215,13 +220,15 @@ class Client:
         """How many tools a source has, and what they cost."""
         return self.send(calls.get_source(source))
 
-    def put_source(self, source: str, definitions: Iterable[JsonObject]) -> UploadReport:
-        """Have a source hold exactly these tools."""
-        return self.send(calls.put_source(source, definitions))
+    def put_source(
+        self, source: str, definitions: Iterable[JsonObject], *, if_match: str | None = None
+    ) -> UploadReport:
+        """Have a source hold exactly these tools; `if_match` is the fingerprint that it must have."""
+        return self.send(calls.put_source(source, definitions, if_match=if_match))
 
-    def delete_source(self, source: str) -> None:
-        """Take all tools of a source out of the catalog."""
-        self.send(calls.delete_source(source))
+    def delete_source(self, source: str, *, if_match: str | None = None) -> None:
+        """Take all tools of a source out of the catalog; `if_match` is the fingerprint that it must have."""
+        self.send(calls.delete_source(source, if_match=if_match))
 
     def list_tags(self) -> TagList:
         """The tags that any tool has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
@@ -41,15 +41,18 @@ class Conditions:
     if_match: str | None = None
     if_none_match: str | None = None
 
-    def check(self, version: str | None) -> None:
+    def check(self, version: str | None, forms: Collection[str] = ()) -> None:
         """Does nothing where the request is for whatever there is, or for `version`, None for nothing yet.
+
+        With `forms`, `version` as `version_in` has it in one of them is that version, too.
 
         Raises:
             PreconditionError: it is for another.
         """
-        if self.if_match is not None and (version is None or not _names(self.if_match, version)):
+        versions = () if version is None else (version, *(version_in(form, version) for form in forms))
+        if self.if_match is not None and not _names(self.if_match, *versions):
             raise PreconditionError("It has changed since, or is gone. Get it again.")
-        if version is not None and is_known(self.if_none_match, version):
+        if self.if_none_match is not None and _names(self.if_none_match, *versions):
             raise PreconditionError("It exists already.")
 
 
@@ -86,6 +89,11 @@ def versioned(known: str | None, model: BaseModel, version: str) -> Response:
 def is_known(known: str | None, version: str) -> bool:
     """Whether `version` is one of those that the client has already."""
     return known is not None and _names(known, version)
+
+
+def version_in(form: str, version: str) -> str:
+    """The version of what is written in a form: two forms of one thing are not the same bytes."""
+    return f"{version}.{form}"
 
 
 def json_bytes(model: BaseModel) -> bytes:
@@ -133,7 +141,8 @@ def number_of(cursor: str | None, *, default: int = 0) -> int:
     return number
 
 
-def _names(header: str, version: str) -> bool:
-    """Whether a list of entity tags names `version`; a weak one does, too."""
+def _names(header: str, *versions: str) -> bool:
+    """Whether a list of entity tags names one of `versions`; a weak one does, too, and ``*`` any."""
     tags = (tag.strip().removeprefix("W/") for tag in header.split(","))
-    return any(tag in {"*", f'"{version}"'} for tag in tags)
+    named = {f'"{version}"' for version in versions} | ({"*"} if versions else set())
+    return any(tag in named for tag in tags)

@@ -71,8 +71,12 @@ class Visible:
         """Changes with anything that is stored of the tools; what is hidden leaves no trace in it."""
         if self.mask is None:
             return self.index.columns.fingerprint
-        digests = self.index.columns.facts["tool_digest"][self.rows]
-        return hashlib.sha256(digests.tobytes()).hexdigest()
+        return self._fingerprint(self.rows)
+
+    def fingerprint_of(self, source: str) -> str | None:
+        """Changes with anything that is stored of the tools of a source; None where it has none."""
+        rows = self.sources.get(source)
+        return None if rows is None else self._fingerprint(rows)
 
     def digest(self, row: int) -> str:
         """Changes with anything that is stored of the tool, as 32 hex digits."""
@@ -114,6 +118,10 @@ class Visible:
             changes[f"{kind}s"] = wanted & known.keys()
         changes["within"] = self.names if request.within is None else self.names & request.within
         return request.model_copy(update=changes), notices
+
+    def _fingerprint(self, rows: NDArray[np.int64]) -> str:
+        digests = self.index.columns.facts["tool_digest"][rows]
+        return hashlib.sha256(digests.tobytes()).hexdigest()
 
     def _row(self, name: str) -> int | None:
         row = self.index.row_of(name)

@@ -19,8 +19,9 @@ from toolsearch.api.tools import (
     UploadReport,
 )
 from toolsearch.exceptions import UnknownResourceError
+from toolsearch.formats import FORMATS
 from toolsearch.index.tool_index import ToolIndex
-from toolsearch.server.answers import Conditional, Known, answer, versioned
+from toolsearch.server.answers import Conditional, Known, answer, version_in, versioned
 from toolsearch.server.asking import Administering, Asking, Managing, Searching
 from toolsearch.server.changes import change
 from toolsearch.server.routers.tools import UPLOAD_BODY, upload
@@ -65,7 +66,7 @@ async def get_catalog(catalog: CatalogPath, asking: Searching, known: Known = No
 async def get_definitions(
     catalog: CatalogPath, asking: Searching, form: Form = "own", known: Known = None
 ) -> Response:
-    """Every definition in a form, with the ``ETag`` of the catalog."""
+    """Every definition in a form, with the ``ETag`` of the catalog in that form."""
     check_catalog(asking, catalog)
 
     def written(view: Visible) -> Definitions:
@@ -73,7 +74,7 @@ async def get_definitions(
         return Definitions(form=form, tools=served_tools(tools, form), tokens=view.tokens)
 
     view = asking.visible()
-    version = await asking.run(lambda: f"{view.fingerprint}.{form}")
+    version = await asking.run(lambda: version_in(form, view.fingerprint))
     return versioned(known, await asking.run(written, view), version)
 
 
@@ -89,16 +90,17 @@ async def put_catalog(
 ) -> Response:
     """Have the catalog hold exactly these tools, of those that the caller may know of.
 
-    ``If-Match`` with the ``ETag`` of the catalog is heeded, and the answer has the new one.
+    ``If-Match`` and ``If-None-Match`` with the ``ETag`` of the catalog, also in a form, are heeded. The
+    answer has the new one.
     """
     check_catalog(asking, catalog)
 
     def doomed(index: ToolIndex) -> frozenset[str]:
         view = Visible(index, asking.caller.rule)
-        conditions.check(view.fingerprint)
+        conditions.check(view.fingerprint, FORMATS)
         return view.names
 
-    return await upload(request, asking, doomed=doomed, is_catalog=True)
+    return await upload(request, asking, doomed)
 
 
 @router.post(
@@ -135,9 +137,10 @@ async def list_tags(asking: Searching) -> Response:
 @router.get(
     "/sources/{source:path}", response_model=SourceEntry, summary="Get a source", operation_id="get_source"
 )
-async def get_source(source: SourcePath, asking: Searching) -> Response:
-    """How many tools a source has, and what sending them costs."""
-    return answer(await asking.run(_source, asking.visible(), source))
+async def get_source(source: SourcePath, asking: Searching, known: Known = None) -> Response:
+    """How many tools a source has, and what sending them costs. Its ``ETag`` changes with any of them."""
+    entry = await asking.run(_source, asking.visible(), source)
+    return versioned(known, entry, entry.fingerprint)
 
 
 @router.put(
@@ -151,25 +154,33 @@ async def put_source(
     source: SourcePath,
     request: Request,
     asking: Managing,
+    conditions: Conditional,
 ) -> Response:
-    """Have the source hold exactly these tools. Definitions that name another source belong to that one."""
+    """Have the source hold exactly these tools. Definitions that name another source belong to that one.
+
+    ``If-Match`` and ``If-None-Match`` with the ``ETag`` of the source are heeded. The answer has the new one.
+    """
 
     def doomed(index: ToolIndex) -> tuple[str, ...]:
-        return _names_of(Visible(index, asking.caller.rule), source)
+        view = Visible(index, asking.caller.rule)
+        conditions.check(view.fingerprint_of(source))
+        return _names_of(view, source)
 
-    return await upload(request, asking, source=source, doomed=doomed)
+    return await upload(request, asking, doomed, source=source, of_source=True)
 
 
 @router.delete(
     "/sources/{source:path}", status_code=204, summary="Delete a source", operation_id="delete_source"
 )
-async def delete_source(source: SourcePath, asking: Managing) -> Response:
-    """Take all tools of the source out of the catalog."""
+async def delete_source(source: SourcePath, asking: Managing, conditions: Conditional) -> Response:
+    """Take all tools of the source out of the catalog. ``If-Match`` is heeded."""
 
     def doomed(index: ToolIndex) -> tuple[str, ...]:
-        names = _names_of(Visible(index, asking.caller.rule), source)
+        view = Visible(index, asking.caller.rule)
+        names = _names_of(view, source)
         if not names:
             raise UnknownResourceError("source", source)
+        conditions.check(view.fingerprint_of(source))
         return names
 
     asking.check_may_change()
@@ -202,9 +213,11 @@ def _catalog(asking: Asking) -> CatalogEntry:
 
 def _source(view: Visible, source: str) -> SourceEntry:
     rows = view.sources.get(source)
-    if rows is None:
+    fingerprint = view.fingerprint_of(source)
+    if rows is None or fingerprint is None:
         raise UnknownResourceError("source", source)
-    return SourceEntry(name=source, tools=len(rows), tokens=int(view.index.columns.tokens[rows].sum()))
+    tokens = int(view.index.columns.tokens[rows].sum())
+    return SourceEntry(name=source, fingerprint=fingerprint, tools=len(rows), tokens=tokens)
 
 
 def _names_of(view: Visible, source: str) -> tuple[str, ...]:

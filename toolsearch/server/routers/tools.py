@@ -15,6 +15,7 @@ from toolsearch.api.tools import ToolEntry, ToolPage, UploadProgress, UploadRepo
 from toolsearch.catalog import tool_record
 from toolsearch.embedders.base import Embedder
 from toolsearch.exceptions import DefinitionError
+from toolsearch.formats import FORMATS
 from toolsearch.index.tool_index import ToolIndex
 from toolsearch.server.answers import (
     LINES_TYPE,
@@ -36,7 +37,6 @@ from toolsearch.server.changes import (
     changed,
     check_any,
     check_complete,
-    no_one,
     read_definition,
     read_upload,
     report,
@@ -105,15 +105,21 @@ async def list_tools(
 async def put_tools(
     request: Request,
     asking: Managing,
+    conditions: Conditional,
     *,
     source: Annotated[str, Query(max_length=200, description="Of definitions that name none.")] = "",
 ) -> Response:
     """Add the tools of JSON Lines, or of one JSON value, or put them in place of their namesakes.
 
     With ``Accept: application/x-ndjson`` the answer is lines that tell how far it is; the last has
-    the report.
+    the report. ``If-Match`` and ``If-None-Match`` with the ``ETag`` of the catalog are heeded.
     """
-    return await upload(request, asking, source=source)
+
+    def checked(index: ToolIndex) -> tuple[str, ...]:
+        conditions.check(Visible(index, asking.caller.rule).fingerprint, FORMATS)
+        return ()
+
+    return await upload(request, asking, checked, source=source, is_whole=False)
 
 
 @router.get("/{name}", response_model=ToolEntry, summary="Get a tool", operation_id="get_tool")
@@ -202,41 +208,48 @@ async def delete_tool(name: ToolNamePath, asking: Managing, conditions: Conditio
 async def upload(
     request: Request,
     asking: Asking,
+    doomed: Doomed,
     *,
     source: str = "",
-    doomed: Doomed | None = None,
-    is_catalog: bool = False,
+    is_whole: bool = True,
+    of_source: bool = False,
 ) -> Response:
     """Change the catalog to what the body says: at once, or told line by line where that is asked for.
 
-    With `doomed` the body replaces that, and nothing is changed unless the whole of it can be used.
-    With `is_catalog` the answer has the version of the catalog, as the body is all of it.
+    With `is_whole` nothing is changed unless the whole of the body can be used, as what it lacks is to go.
+    `doomed` also checks the version of what is there.
+    The answer has the new version of the catalog, or with `of_source` that of the source.
     """
     data: bytes = request.state.body
     is_lines = request.headers.get("content-type", "").partition(";")[0].strip() != "application/json"
+
+    versions: list[str | None] = []
 
     def work(tell: Callable[[UploadProgress], None]) -> UploadReport:
         asking.check_may_change()
         read = read_upload(data, is_lines=is_lines, source=source)
         tell(UploadProgress(stage="read", done=len(read.tools), total=read.n_read))
         asking.check_may_change(*read.tools)
-        if doomed is not None:
+        if is_whole:
             check_complete(read, data)
         else:
             check_any(read)
-        return _uploaded(asking, read, doomed or no_one, tell)
+        done, view = _uploaded(asking, read, doomed, tell)
+        versions.append(view.fingerprint_of(source) if of_source else view.fingerprint)
+        return done
 
     if LINES_TYPE not in request.headers.get("accept", ""):
         done = await asking.change_long(work, _silent)
         request.state.subject = uploaded(done)
-        return answer(done, headers={"ETag": f'"{done.fingerprint}"'} if is_catalog else None)
+        (version,) = versions
+        return answer(done, headers=None if version is None else {"ETag": f'"{version}"'})
     request.state.told_status = None
     return StreamingResponse(_told(request, asking, work), media_type=LINES_TYPE)
 
 
 def _uploaded(
     asking: Asking, read: Upload, doomed: Doomed, tell: Callable[[UploadProgress], None]
-) -> UploadReport:
+) -> tuple[UploadReport, Visible]:
     def embedding(done: int, total: int) -> None:
         tell(UploadProgress(stage="embed", done=done, total=total))
 
@@ -250,7 +263,8 @@ def _uploaded(
     older, newer = asking.service.catalog.change(
         change(read.tools, doomed=checked, progress=embedding), on_save=saving
     )
-    return report(read, older, newer, Visible(newer, asking.caller.rule).fingerprint)
+    view = Visible(newer, asking.caller.rule)
+    return report(read, older, newer, view.fingerprint), view
 
 
 async def _told(
