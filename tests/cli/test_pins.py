@@ -25,4 +25,7 @@ def test_it_shows_what_is_worth_pinning(run: Run) -> None:
 
 
 def test_a_service_that_cannot_be_reached_is_an_error(run: Run) -> None:
-    assert run("pins", "http://127.0.0.1:9").code != 0
+    done = run("pins", "http://127.0.0.1:9")
+    assert done.code == 4
+    assert "The service at http://127.0.0.1:9 cannot be reached" in done.err
+    assert "Errno" not in done.err

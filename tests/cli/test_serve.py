@@ -18,6 +18,7 @@ pytest.importorskip("uvicorn", reason="needs the extra server")
 from tests.cli.conftest import Run
 from tests.server.support import until
 from toolsearch import BundledEmbedder, Client, Tool, build_index
+from toolsearch.cli.database import same_database
 from toolsearch.exceptions import ServerSettingsError
 from toolsearch.server.settings import ServerSettings, made_settings, read_settings_file
 
@@ -223,9 +224,12 @@ def test_the_line_goes_before_the_environment_and_that_before_the_file(
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("s.toml", "port = ", "cannot be read"),
+        ("s.toml", "port = 1\nhost = x", r"cannot be read \(TOMLDecodeError in line 2\)"),
+        ("s.json", '{\n"port": }', "in line 2"),
+        ("s.yaml", "port: 1\nhost: [", r"in line \d"),
+        ("s.json", '{"openai_upstream": "x"}', r"openai_upstream: The base URL [^,]*, such as '[^']*'\.$"),
         ("s.json", "[1]", "holds no settings"),
-        ("s.yaml", "prot: 1", "unknown settings prot"),
+        ("s.yaml", "prot: 1", r"unknown settings prot \(did you mean port\?\)"),
         ("s.toml", 'allow_host = "x"', r's\.toml cannot be used: allow_host: .* a list, such as \["x"\]'),
         ("s.json", '{"allow_origin": "x"}', r"s\.json cannot be used: allow_origin: .* a list"),
         ("s.yaml", "port: many", r"s\.yaml cannot be used: port: "),
@@ -256,6 +260,8 @@ def test_keys_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     assert made["secret"].encode() not in database.read_bytes()
     listed = run("keys", "list", "--database", database)
     assert (made["key"]["id"] in listed.out, made["secret"] in listed.out) == (True, False)
+    named = run("keys", "revoke", "bot", "--database", database)
+    assert (named.code, made["key"]["id"] in named.err) == (2, True)
     assert run("keys", "revoke", made["key"]["id"], "--database", database).code == 0
     again = run("keys", "revoke", made["key"]["id"], "--database", database)
     assert (again.code, "There is no key" in again.err) == (2, True)
@@ -284,3 +290,54 @@ def test_what_is_no_database_is_told(run: Run, tmp_path: Path) -> None:
     file.write_text("not a database, but long enough to look at" * 10)
     done = run("keys", "list", "--database", file)
     assert (done.code, "cannot be used" in done.err) == (2, True)
+
+
+def test_a_database_in_no_folder_says_so(run: Run, tmp_path: Path) -> None:
+    done = run("keys", "add", "bot", "--database", tmp_path / "none" / "x.db")
+    assert done.code != 0
+    assert f"Make it: mkdir -p {tmp_path / 'none'}" in done.err
+
+
+def test_a_folder_that_holds_no_index_is_not_said_to_be_missing(run: Run, tmp_path: Path) -> None:
+    assert "is a folder without an index" in run("serve", tmp_path).err
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "manifest.json").write_text("{}")
+    assert f"Did you mean '{tmp_path / 'inner'}'?" in run("serve", tmp_path).err
+    assert "does not exist" in run("serve", tmp_path / "other").err
+
+
+def test_a_new_key_for_a_source_says_that_this_is_not_checked(run: Run, tmp_path: Path) -> None:
+    done = run("keys", "add", "bot", "--server", "mial", "--database", tmp_path / "x.db")
+    assert "Whether there is a source mial is not checked" in done.err
+
+
+@pytest.mark.parametrize("url", ["http://host", "http://host/", "http://host/v1", "http://host/v1/"])
+def test_the_address_of_anthropic_may_have_the_version_in_it(url: str) -> None:
+    assert str(made_settings({"anthropic_upstream": url}).upstreams["anthropic"]).rstrip("/") == "http://host"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("postgresql://u@h/x", " --database postgresql://u@h/x"),
+        ("postgresql://u@/x?host=/tmp/a", " --database 'postgresql://u@/x?host=/tmp/a'"),
+        ("postgresql://u:s3cr3t@h/x", " --database postgresql://…, with the address that was given"),
+        ("postgresql://h/x?password=s3cr3t", " --database postgresql://…, with the address that was given"),
+        ("my file.db", " --database 'my file.db'"),
+    ],
+)
+def test_a_command_to_paste_means_the_same_database(
+    monkeypatch: pytest.MonkeyPatch, given: str, said: str
+) -> None:
+    assert same_database(given) == said
+    monkeypatch.setenv("TOOLSEARCH_SERVER_DATABASE", given)
+    assert same_database(given) == " (TOOLSEARCH_SERVER_DATABASE names the database)"
+
+
+def test_an_address_of_openai_without_its_version_is_doubted(run: Run, index: Path) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        given = (index, "--embedder", "hashing", "--port", str(busy.getsockname()[1]), "--openai-upstream")
+        assert "is it http://host.example/v1?" in run("serve", *given, "http://host.example").err
+        assert "is it" not in run("serve", *given, "http://host.example/v1").err

@@ -157,3 +157,9 @@ def test_an_upload_with_something_of_use_or_with_nothing_wrong_is_not_refused(se
     mixed = served.http.post("/v1/tools/bulk", content=b'{"name": "one", "server": "new"}\nnot json\n')
     assert (mixed.status_code, mixed.json()["added"], len(mixed.json()["issues"])) == (200, 1, 1)
     assert served.http.post("/v1/tools/bulk", json=[]).json()["added"] == 0
+
+
+def test_a_foreign_host_and_origin_are_told_how_to_let_them_in(served: Served) -> None:
+    assert "--allow-host NAME" in told(served, "GET", "/v1/tools", 403, headers={"Host": "evil.example"})
+    origin = {"Origin": "https://app.example"}
+    assert "--allow-origin URL" in told(served, "GET", "/v1/tools", 403, headers=origin)

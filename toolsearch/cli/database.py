@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -17,16 +19,29 @@ if TYPE_CHECKING:
 
 group = typer.Typer(help="The database of the HTTP service.", no_args_is_help=True, rich_markup_mode=None)
 
+_VARIABLE = "TOOLSEARCH_SERVER_DATABASE"
+
 Database: TypeAlias = Annotated[
     str,
     typer.Option(
         "--database",
-        envvar="TOOLSEARCH_SERVER_DATABASE",
+        envvar=_VARIABLE,
         metavar="FILE|URL",
         help="An SQLite file, or postgresql://USER@HOST/NAME.",
         show_default=False,
     ),
 ]
+
+
+def same_database(given: str) -> str:
+    """What a command needs to mean the database that was given; it holds no password."""
+    from toolsearch.postgres.url import DatabaseUrl
+
+    if os.environ.get(_VARIABLE) == given:
+        return f" ({_VARIABLE} names the database)"
+    if DatabaseUrl.is_one(given) and not DatabaseUrl(given).is_without_secrets:
+        return " --database postgresql://…, with the address that was given"
+    return f" --database {shlex.quote(given)}"
 
 
 @group.command("upgrade", epilog=EXIT_CODES)
@@ -61,7 +76,7 @@ def check(database: Database, *, json: Json = False) -> None:
         say(
             "It is of a newer release. Install that one."
             if newer
-            else f"Run: toolsearch db upgrade --database {place}"
+            else f"Run: toolsearch db upgrade{same_database(database)}"
         )
         raise typer.Exit(ExitCode.FOUND)
 

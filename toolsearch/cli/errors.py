@@ -17,6 +17,7 @@ from toolsearch.exceptions import (
     EmbeddingError,
     RerankerError,
     SchemaVersionError,
+    ServiceUnreachableError,
     TokenizerError,
     ToolFailed,
     ToolIndexError,
@@ -95,6 +96,7 @@ def exit_code(error: ToolSearchError | OSError) -> ExitCode:
         | TokenizerError
         | ToolFailed
         | DatabaseError
+        | ServiceUnreachableError
         | OSError,
     ):
         return ExitCode.FAILED

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolsearch.api.scopes import KeyScope
-from toolsearch.cli.database import Database
+from toolsearch.cli.database import Database, same_database
 from toolsearch.cli.errors import EXIT_CODES
 from toolsearch.cli.options import AllowedTools, DeniedTools, Json, OnlyServers
 from toolsearch.cli.output import say, show, show_json, show_table
@@ -54,6 +54,8 @@ def add(
     stored, made = make_key(asked, now=time.time())
     with _records(database) as store:
         store.add_key(stored)
+    if server:
+        say(f"Whether there is a source {' or '.join(server)} is not checked; GET /v1/sources lists them.")
     if json:
         show_json(made.model_dump(mode="json"))
         return
@@ -64,15 +66,13 @@ def add(
 @group.command("list", epilog=EXIT_CODES)
 def list_(database: Database, *, json: Json = False) -> None:
     """Say which keys there are."""
-    from toolsearch.server.settings import database_of
-
     with _records(database, must_exist=True) as store:
         keys = [key.entry for key in store.stored_keys()]
     if json:
         show_json([key.model_dump(mode="json") for key in keys])
         return
     if not keys:
-        say(f"There are no keys. Make one: toolsearch keys add NAME --database {database_of(database)}")
+        say(f"There are no keys. Make one: toolsearch keys add NAME{same_database(database)}")
         return
     rows = [
         (
@@ -97,6 +97,12 @@ def revoke(
 
     with _records(database, must_exist=True) as store:
         if not store.remove_key(key_id):
+            named = [key.entry.id for key in store.stored_keys() if key.entry.name == key_id]
+            if named:
+                raise typer.BadParameter(
+                    f"keys are revoked by id, and of the name {key_id!r} there is {', '.join(named)}.",
+                    param_hint="ID",
+                )
             raise UnknownResourceError("key", key_id)
     say(f"{key_id} is revoked.")
 

@@ -287,6 +287,9 @@ def serve(
         logging.getLogger("toolsearch.server").setLevel(logging.INFO)
     if settings.database is None:
         say("Sessions, keys and usage are kept in memory; --database FILE keeps them for longer.")
+    openai = settings.upstreams.get("openai")
+    if openai is not None and openai.path == "/":
+        say(f"Chats go to {openai}/chat/completions. Most providers have that below /v1: is it {openai}/v1?")
     what = (
         index if index is not None and not isinstance(settings.database, DatabaseUrl) else settings.database
     )

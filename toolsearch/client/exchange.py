@@ -59,7 +59,13 @@ class Exchange:
 
 def unreachable(exc: httpx.RequestError) -> ServiceUnreachableError:
     """The error of a request that got no response."""
-    return ServiceUnreachableError(0, f"The service gave no answer: {type(exc).__name__}: {exc}")
+    where = shown(exc.request.url.copy_with(raw_path=b"/")).rstrip("/")
+    what = (
+        "cannot be reached" if isinstance(exc, httpx.ConnectError) else "gave no answer in time or broke off"
+    )
+    return ServiceUnreachableError(
+        0, f"The service at {where} {what} ({type(exc).__name__}). Look at the address, and whether it runs."
+    )
 
 
 def headers_with(api_key: str) -> Mapping[str, str]:

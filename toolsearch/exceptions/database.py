@@ -30,7 +30,9 @@ class SchemaVersionError(DatabaseError):
             remedy = "Install the release that upgraded it, or a newer one."
         else:
             reason = f"has schema {found}, not {needed} as this release needs" if found else "has no tables"
-            remedy = f"Make them: toolsearch db upgrade --database {database}"
+            remedy = (
+                "Make them: toolsearch db upgrade --database postgresql://…, with the address that was given"
+            )
         super().__init__(database, reason, remedy=remedy)
 
 

@@ -91,7 +91,9 @@ class AnswerFormatError(ToolSearchError, ValueError):
 class StoreError(ToolSearchError):
     """A file of conversations, sessions or calls that cannot be used; `path` names it."""
 
-    def __init__(self, path: Path | str, reason: str) -> None:
+    def __init__(
+        self, path: Path | str, reason: str, *, remedy: str = "Give another file, or mend this one."
+    ) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f"Store {str(path)!r} {reason}. Give another file, or mend this one.")
+        super().__init__(f"Store {str(path)!r} {reason}. {remedy}")

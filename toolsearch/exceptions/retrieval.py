@@ -73,8 +73,12 @@ class ToolIndexError(ToolSearchError):
 class IndexNotFoundError(ToolIndexError):
     """There is no index at that path; `is_catalog` says whether a catalog is in its place."""
 
-    def __init__(self, path: Path | str, *, is_catalog: bool = False) -> None:
+    def __init__(self, path: Path | str, *, is_catalog: bool = False, inner: Path | None = None) -> None:
+        """`inner` is an index within the folder `path`."""
         self.is_catalog = is_catalog
+        if inner is not None:
+            super().__init__(path, "holds no index itself", remedy=f"Did you mean {str(inner)!r}?")
+            return
         if is_catalog:
             super().__init__(
                 path,
@@ -82,7 +86,8 @@ class IndexNotFoundError(ToolIndexError):
                 remedy=f"Build an index elsewhere, and give that: toolsearch index build {path} -o INDEX",
             )
             return
-        super().__init__(path, "does not exist", remedy=f"Build it: toolsearch index build CATALOG -o {path}")
+        reason = "is a folder without an index" if Path(path).is_dir() else "does not exist"
+        super().__init__(path, reason, remedy=f"Build it: toolsearch index build CATALOG -o {path}")
 
 
 class IndexDamagedError(ToolIndexError):

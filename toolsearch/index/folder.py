@@ -133,6 +133,9 @@ def _read_manifest(path: Path) -> tuple[bytes, tuple[int, int]]:
             status = os.fstat(file.fileno())
             return file.read(), (status.st_ino, status.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError) as exc:
+        inner = min(path.glob(f"*/{MANIFEST_FILE}"), default=None)
+        if inner is not None:
+            raise IndexNotFoundError(path, inner=inner.parent) from exc
         raise IndexNotFoundError(path, is_catalog=_is_catalog(path)) from exc
     except IsADirectoryError as exc:
         raise IndexDamagedError(path, MANIFEST_FILE, "is a folder") from exc

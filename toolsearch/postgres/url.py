@@ -44,6 +44,13 @@ class DatabaseUrl:
             port.isdecimal() or not port for _, _, port in (host.partition(":") for host in hosts.split(","))
         )
 
+    @property
+    def is_without_secrets(self) -> bool:
+        """Whether all of it may be shown; a doubtful one may not."""
+        given = self.text.partition("://")[2]
+        user = given.partition("@")[0] if "@" in given else ""
+        return self.is_plain and ":" not in user and "pass" not in given.partition("?")[2].lower()
+
     def __str__(self) -> str:
         if not self.is_plain:
             where = self.text.rpartition("@")[2]

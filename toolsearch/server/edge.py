@@ -185,11 +185,15 @@ class Edge:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
         if self._limits.checks_host and not {host, host.rpartition(":")[0]} & self._limits.hosts:
-            raise ForeignRequestError("The service does not answer for this host.")
+            raise ForeignRequestError(
+                "The service does not answer for this host. Start it with --allow-host NAME if it should."
+            )
         origin = headers.get("origin")
         is_own = self._limits.settings.ui and _is_own(origin, host)
         if origin is not None and not is_own and origin not in self._limits.settings.allow_origin:
-            raise ForeignRequestError("Pages of this origin may not ask.")
+            raise ForeignRequestError(
+                "Pages of this origin may not ask. Start the service with --allow-origin URL if they should."
+            )
         if is_public(scope["path"]):
             return Caller(scopes=frozenset())
         if self._keys.is_stale:

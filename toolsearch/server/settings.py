@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +16,7 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 
 from toolsearch.api.search import MAX_BATCH, MAX_K
 from toolsearch.exceptions import ServerSettingsError
+from toolsearch.naming import near_names
 from toolsearch.postgres.url import DatabaseUrl
 from toolsearch.server.proxy.settings import ProxySettings
 
@@ -160,12 +163,36 @@ def made_settings(*layers: dict[str, Any]) -> ServerSettings:
 
 def _problems(error: ValidationError) -> str:
     return "; ".join(
-        f"{'.'.join(map(str, fault['loc']))}: {_LIST if fault['type'] == 'tuple_type' else fault['msg']}"
+        f"{'.'.join(map(str, fault['loc']))}: {_said(fault)}"
         for fault in error.errors(include_input=False, include_url=False)
     )
 
 
+def _said(fault: Mapping[str, Any]) -> str:
+    """What the validator says, without its own terms."""
+    if fault["type"] == "tuple_type":
+        return _LIST
+    return str(fault["msg"]).removeprefix("Value error, ").removesuffix(".")
+
+
 _LIST = 'Input should be a list, such as ["x"]'
+
+
+def _line(error: Exception) -> str:
+    """Where a parser stopped, as far as it says so."""
+    if isinstance(error, json.JSONDecodeError):
+        return f" in line {error.lineno}"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f" in line {error.problem_mark.line + 1}"
+    at = re.search(r"\(at line (\d+)", str(error)) if isinstance(error, tomllib.TOMLDecodeError) else None
+    if at:
+        return f" in line {at[1]}"
+    return " at the end" if isinstance(error, tomllib.TOMLDecodeError) else ""
+
+
+def _meant(unknown: str) -> str:
+    near = near_names(unknown, ServerSettings.model_fields, limit=1)
+    return f"{unknown} (did you mean {near[0]}?)" if near else unknown
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
@@ -184,12 +211,12 @@ def read_settings_file(path: Path) -> dict[str, Any]:
             values = json.loads(text)
     except (OSError, ValueError, yaml.YAMLError) as exc:
         # What a parser says may quote the line, which may hold a key.
-        raise ServerSettingsError(f"{path} cannot be read ({type(exc).__name__}).") from None
+        raise ServerSettingsError(f"{path} cannot be read ({type(exc).__name__}{_line(exc)}).") from None
     if not isinstance(values, dict):
         raise ServerSettingsError(f"{path} holds no settings. Give an object with them.")
     unknown = sorted(set(map(str, values)) - ServerSettings.model_fields.keys())
     if unknown:
-        raise ServerSettingsError(f"{path} has the unknown settings {', '.join(unknown)}.")
+        raise ServerSettingsError(f"{path} has the unknown settings {', '.join(map(_meant, unknown))}.")
     try:
         ServerSettings(**values)
     except ValidationError as exc:

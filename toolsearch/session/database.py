@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import threading
 import time
@@ -15,12 +16,23 @@ from toolsearch.exceptions import StoreError
 FORMAT = 1
 """Of all tables of this package, in the file's ``user_version``; several stores may share one file."""
 
+_IN_MEMORY = ":memory:"
 _BUSY_TIMEOUT_S = 30.0
 _ASK_AGAIN_S = 0.01
 
 
 def connected(path: Path | str) -> sqlite3.Connection:
-    """A connection that waits up to 30 s for a lock, and begins no transaction by itself."""
+    """A connection that waits up to 30 s for a lock, and begins no transaction by itself.
+
+    Raises:
+        StoreError: there is no folder for it.
+    """
+    if str(path) != _IN_MEMORY and not Path(path).parent.is_dir():
+        raise StoreError(
+            path,
+            "is in a folder that is not there",
+            remedy=f"Make it: mkdir -p {shlex.quote(str(Path(path).parent))}",
+        )
     return sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
 
 

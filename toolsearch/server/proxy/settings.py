@@ -90,7 +90,11 @@ class ProxySettings(BaseModel):
             "openai": self.openai_upstream or (OPENAI_URL if self.proxy else None),
             "anthropic": self.anthropic_upstream or (ANTHROPIC_URL if self.proxy else None),
         }
-        return {name: _upstream_url(url) for name, url in asked.items() if url}
+        urls = {name: _upstream_url(url) for name, url in asked.items() if url}
+        if anthropic := urls.get("anthropic"):
+            # Its paths begin with /v1, which many give as a part of the address as for OpenAI.
+            urls["anthropic"] = anthropic.copy_with(path=anthropic.path.removesuffix("/v1"))
+        return urls
 
 
 def _upstream_url(text: str) -> httpx.URL:
