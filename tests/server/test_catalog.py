@@ -136,6 +136,17 @@ def test_hostile_definitions_are_taken_or_told(served: Served) -> None:
         response = served.http.post("/v1/tools/bulk", content=definition)
         assert response.status_code in {200, 422}
     assert served.http.get("/readyz").status_code == 200
+    body = {"names": ["long", "wide"]}
+    for form in ("own", "openai_chat", "openai_responses", "anthropic", "mcp"):
+        sent = served.http.post("/v1/render", json={**body, "form": form})
+        assert (sent.status_code, len(sent.content) < 70_000, "…" in sent.text) == (200, True, True)
+    served.http.post("/v1/sessions/s/load", json=body)
+    for delivery in ("append", "bridge"):
+        tools = served.http.get("/v1/sessions/s/tools", params={"form": "anthropic", "delivery": delivery})
+        assert (tools.status_code, len(tools.content) < 70_000) == (200, True)
+    # The catalog keeps the whole.
+    whole = served.http.get("/v1/tools/long").json()["definition"]["description"]
+    assert len(whole) > 900_000
 
 
 def test_changes_are_there_after_a_restart(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from toolsearch.delivery.base import SEARCH_TOOL
 from toolsearch.formats import write_tools
+from toolsearch.formats.bounded import bounded
 from toolsearch.messages import Message, TextPart, ToolCall, ToolMessage, ToolResult, UserMessage
 from toolsearch.tools import JsonObject, Tool
 
@@ -27,7 +28,7 @@ _EVICTED = re.compile(r"^No longer loaded, to make room: ([a-zA-Z0-9_, -]+)\.$",
 
 def written_tools(tools: Sequence[Tool], form: WireForm) -> list[JsonObject]:
     """`tools` as the provider takes them, none of them deferred."""
-    records: list[JsonObject] = write_tools(tools, form)
+    records: list[JsonObject] = write_tools([bounded(tool) for tool in tools], form)
     return [{key: value for key, value in record.items() if key != "defer_loading"} for record in records]
 
 

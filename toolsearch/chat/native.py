@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from toolsearch.chat.base import ChatRequest
 from toolsearch.formats import write_tools
+from toolsearch.formats.bounded import bounded
 from toolsearch.messages import ToolMessage
 from toolsearch.tools import JsonObject, Tool
 
@@ -30,7 +31,7 @@ def open_records(tools: Iterable[Tool], form: str) -> list[JsonObject]:
     """Definitions in a provider's form, all visible: without a ``defer_loading`` that they brought along."""
     return [
         {key: value for key, value in record.items() if key != "defer_loading"}
-        for record in write_tools(tools, form)
+        for record in write_tools([bounded(tool) for tool in tools], form)
     ]
 
 

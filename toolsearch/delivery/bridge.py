@@ -16,6 +16,7 @@ from typing import Any
 from toolsearch.chat.base import ChatRequest, ChatResponse
 from toolsearch.delivery.base import CALL_TOOL, Offer, count, shown, summary
 from toolsearch.delivery.visible import visible_schema
+from toolsearch.formats.bounded import bounded_schema
 from toolsearch.messages import (
     AssistantMessage,
     AssistantPart,
@@ -80,7 +81,7 @@ class Bridge:
 
     def entry(self, tool: Tool) -> str:
         text = summary(tool, _DESCRIPTION_CHARACTERS)
-        return f"{text}\n  input schema: {visible_schema(tool.input_schema)}"
+        return f"{text}\n  input schema: {visible_schema(bounded_schema(tool.input_schema))}"
 
     def _direct(self, offer: Offer) -> tuple[Tool, ...]:
         if offer.search_tool is None:

@@ -17,6 +17,7 @@ from toolsearch.delivery.bridge import BRIDGE
 from toolsearch.delivery.native import NATIVE
 from toolsearch.discovery.discovery import Discovery
 from toolsearch.exceptions import RequestRefusedError
+from toolsearch.formats.bounded import bounded
 from toolsearch.messages import ToolResult
 from toolsearch.server.written import served_tools
 from toolsearch.session.base import Session
@@ -108,7 +109,7 @@ def sent_result(
 
 def _written(tools: tuple[Tool, ...], form: Form) -> Any:
     # Forms of providers are sent as they are, and nothing would find a tool that had itself deferred.
-    return written_tools(tools, _wire(form)) if form in FORMS else served_tools(tools, form)
+    return written_tools(tools, _wire(form)) if form in FORMS else served_tools(map(bounded, tools), form)
 
 
 def _wire(form: Form) -> WireForm:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from toolsearch.api.problem import Problem
 from toolsearch.api.search import BatchAnswer, BatchItem, BatchQuery, Hit, SearchAnswer, SearchQuery
 from toolsearch.exceptions import SearchRequestError, ToolSearchError
+from toolsearch.formats.bounded import bounded
 from toolsearch.retrieval.base import ScoredTool, SearchRequest, SearchResult
 from toolsearch.retrieval.searcher import neutral_notice
 from toolsearch.server.answers import answer
@@ -106,7 +107,9 @@ def _told(
 
 def _answered(result: SearchResult, query: SearchQuery, notices: tuple[str, ...]) -> SearchAnswer:
     stages = {stage: round(ms, 3) for stage, ms in result.timings_ms.items()}
-    tools = None if query.form is None else served_tools([hit.tool for hit in result.hits], query.form)
+    tools = (
+        None if query.form is None else served_tools([bounded(hit.tool) for hit in result.hits], query.form)
+    )
     return SearchAnswer(
         hits=tuple(_hit(hit, explain=query.explain) for hit in result.hits),
         nothing_fits=result.nothing_fits,

@@ -24,6 +24,7 @@ from toolsearch.api.sessions import (
 )
 from toolsearch.api.tools import Definitions
 from toolsearch.exceptions import RequestRefusedError
+from toolsearch.formats.bounded import bounded
 from toolsearch.messages import TextPart, ToolResult
 from toolsearch.naming import RESERVED_NAMES
 from toolsearch.retrieval.base import SearchResult
@@ -223,7 +224,7 @@ async def render(body: RenderBody, asking: Searching) -> Response:
     def written() -> Definitions:
         if body.session_id is None:
             tools = asking.visible().tools(body.names or ())
-            written = served_tools(tools, body.form)
+            written = served_tools(map(bounded, tools), body.form)
         else:
             sent = _sent(asking, body.session_id, body.delivery, body.form)
             tools, written = sent.seen, sent.written

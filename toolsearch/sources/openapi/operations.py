@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from toolsearch.exceptions import DefinitionError
 from toolsearch.formats.base import readable_text
+from toolsearch.formats.bounded import MAX_DESCRIPTION, cut_description
 from toolsearch.formats.registry import Entry
 from toolsearch.schema import check_schema
 from toolsearch.schema.keywords import is_text
@@ -30,9 +31,6 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", 
 # No fragment, nor what would end the URL or its host.
 _PLAIN_PATH = re.compile(r"/(?![/\\])[^\s#\\]*")
 READING = frozenset({"get", "head", "options", "trace", "query"})
-
-MAX_DESCRIPTION = 4_000
-"""Characters of a description that a model is shown; real ones have up to some thousands."""
 
 
 @dataclass(frozen=True)
@@ -204,10 +202,10 @@ def _description(operation: JsonObject, place: _Place, mended: list[str]) -> str
     if operation.get("deprecated") is True:
         whole = f"Deprecated. {whole}".strip()
     whole = readable_text("description", whole, mended)
-    if len(whole) > MAX_DESCRIPTION:
+    cut = cut_description(whole)
+    if cut != whole:
         mended.append(f"description: cut after {MAX_DESCRIPTION} of {len(whole)} characters")
-        whole = f"{whole[:MAX_DESCRIPTION]}…"
-    return whole
+    return cut
 
 
 def _sentence(text: str) -> str:
