@@ -29,7 +29,7 @@ class Anthropic:
     form: WireForm = "anthropic"
 
     def tool_name(self, record: JsonObject) -> str | None:
-        is_custom = record.get("type") in {None, "custom"}
+        is_custom = record.get("type") in (None, "custom")
         return record.get("name") if is_custom else None
 
     def as_function(self, record: JsonObject) -> JsonObject:

@@ -48,7 +48,7 @@ class OpenAIChat:
     def with_instructions(self, request: Arguments, text: str) -> Arguments:
         messages = list(request["messages"])
         first = plain(messages[0]) if messages else {}
-        if isinstance(first, dict) and first.get("role") in {"system", "developer"}:
+        if isinstance(first, dict) and first.get("role") in ("system", "developer"):
             messages[0] = {**first, "content": _extended(first.get("content"), text)}
         else:
             messages.insert(0, {"role": "system", "content": text})

@@ -33,7 +33,7 @@ class OpenAIResponses:
     form: WireForm = "openai_responses"
 
     def tool_name(self, record: JsonObject) -> str | None:
-        return record.get("name") if record.get("type") in {"function", "custom"} else None
+        return record.get("name") if record.get("type") in ("function", "custom") else None
 
     def as_function(self, record: JsonObject) -> JsonObject:
         if record.get("type") == "function":
@@ -265,7 +265,7 @@ def _is_ours(item: JsonObject, is_ours: IsOurs) -> bool:
 
 def _is_call(item: JsonObject) -> bool:
     """Of a tool that the caller runs."""
-    return item.get("type") in _CALLS and item.get("execution") != "server"
+    return item.get("type") in tuple(_CALLS) and item.get("execution") != "server"
 
 
 def _is_same(item: JsonObject, told: JsonObject) -> bool:

@@ -92,7 +92,7 @@ def _is_run_by_caller(record: Any) -> bool:
     if not isinstance(record, dict):
         return False
     kind = record.get("type")
-    return kind in {"function", "custom", "namespace"} or (kind is None and "name" in record)
+    return kind in ("function", "custom", "namespace") or (kind is None and "name" in record)
 
 
 def _is_omitted(value: Any) -> bool:

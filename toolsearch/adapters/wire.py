@@ -85,7 +85,7 @@ def is_of_model(message: Any) -> bool:
 
 def is_custom(call: Any) -> bool:
     """Whether it is a call of a custom tool of OpenAI, which takes text."""
-    return _record(call).get("type") in {"custom", "custom_tool_call"}
+    return _record(call).get("type") in ("custom", "custom_tool_call")
 
 
 def calls_in(message: Any) -> list[ToolCall]:

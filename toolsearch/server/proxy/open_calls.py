@@ -19,7 +19,7 @@ _REFUSALS = (
     *("No tool output found", "No tool call found"),
     "of type 'reasoning' was provided without its required following item",
 )
-_CALLS = frozenset({"function_call", "tool_search_call"})
+_CALLS = ("function_call", "tool_search_call")
 
 
 def refused_parts(error: JsonObject | None) -> str:
@@ -50,8 +50,8 @@ def open_searches(stored: JsonObject | None, told: str) -> Sequence[JsonObject]:
         items = (stored or {}).get("data")
         items = items[::-1] if isinstance(items, list) else None
     records = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-    answered = {item.get("call_id") for item in records if str(item.get("type")).endswith("_output")}
-    found = [item for item in records if item.get("call_id") not in answered and _is_search(item)]
+    answered = {str(item.get("call_id")) for item in records if str(item.get("type")).endswith("_output")}
+    found = [item for item in records if str(item.get("call_id")) not in answered and _is_search(item)]
     return found if any(str(item["call_id"]) in told for item in found) else []
 
 

@@ -127,7 +127,7 @@ def is_binary(schema: JsonObject) -> bool:
     """Whether this describes a file: as OpenAPI 3.0 says it, as 3.1 does, or as it was made here."""
     if schema.get("contentEncoding") == "base64":
         return True
-    if schema.get("type") not in {"string", None}:
+    if schema.get("type") not in ("string", None):
         return False
     media_type = schema.get("contentMediaType")
     is_file = isinstance(media_type, str) and not is_text(bare(media_type)) and not is_json(bare(media_type))
