@@ -11,8 +11,12 @@ from typing import Any
 
 from toolsearch.adapters.recall import plain
 from toolsearch.adapters.wire import WireForm, written_result
-from toolsearch.chat.anthropic import WITHOUT_SEARCH
-from toolsearch.chat.openai_responses import knows_search, search_record
+from toolsearch.chat.native_models import (
+    WITHOUT_SEARCH,
+    claude_knows_search,
+    gpt_knows_search,
+    search_record,
+)
 from toolsearch.messages import ToolResult
 from toolsearch.tools import JsonObject
 
@@ -23,7 +27,7 @@ def lacks_search(form: WireForm, model: Any) -> str:
     match form:
         case "openai_chat":
             return "Chat Completions has no tool search of its own; wrap with delivery='append'."
-        case "openai_responses" if name.startswith("gpt-") and not knows_search(name):
+        case "openai_responses" if name.startswith("gpt-") and not gpt_knows_search(name):
             return f"{name!r} has no tool search of its own; wrap with delivery='append'."
         case "anthropic" if name.startswith(WITHOUT_SEARCH):
             return f"{name!r} does not follow references to tools; wrap with delivery='append'."
@@ -35,9 +39,9 @@ def has_search(form: WireForm, model: Any) -> bool:
     name = str(model)
     match form:
         case "openai_responses":
-            return knows_search(name)
+            return gpt_knows_search(name)
         case "anthropic":
-            return name.startswith("claude-") and not name.startswith(WITHOUT_SEARCH)
+            return claude_knows_search(name)
     return False
 
 

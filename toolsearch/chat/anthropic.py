@@ -14,6 +14,7 @@ from toolsearch.chat.call_ids import wire_id
 from toolsearch.chat.content import images_of, plain_text
 from toolsearch.chat.model import HttpChatModel, ModelSettings
 from toolsearch.chat.native import offer_of, open_records
+from toolsearch.chat.native_models import claude_knows_search
 from toolsearch.chat.pieces import joined
 from toolsearch.chat.service import Service, count
 from toolsearch.chat.validate import ANTHROPIC, check_native
@@ -46,12 +47,6 @@ _SERVICE = Service(
 )
 _MAX_ID_LENGTH = 64
 _OPAQUE = "anthropic"
-# Models from before version 4.5 take `defer_loading` without an error, and never show the tool.
-WITHOUT_SEARCH = (
-    *("claude-2", "claude-3", "claude-instant"),
-    *("claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2025"),
-    *("claude-sonnet-4-0", "claude-sonnet-4-2025"),
-)
 _FINISH_REASONS: Mapping[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -91,7 +86,7 @@ class AnthropicChatModel(HttpChatModel):
             native_search: Whether the model knows tool references; None goes by its name.
         """
         if native_search is None:
-            native_search = model.startswith("claude-") and not model.startswith(WITHOUT_SEARCH)
+            native_search = claude_knows_search(model)
         super().__init__(_SERVICE, model, native_search=native_search, **settings)
 
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:

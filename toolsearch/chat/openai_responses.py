@@ -5,7 +5,6 @@ Source: the types of openai-python 3.57, ``openai/types/responses``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Unpack
 
@@ -15,6 +14,7 @@ from toolsearch.chat.call_ids import wire_id
 from toolsearch.chat.content import error_text, image_url, images_of, plain_text
 from toolsearch.chat.model import HttpChatModel, ModelSettings
 from toolsearch.chat.native import offer_of, open_records
+from toolsearch.chat.native_models import gpt_knows_search, search_record
 from toolsearch.chat.openai import openai_service, tool_fields, usage_of
 from toolsearch.chat.pieces import joined
 from toolsearch.chat.validate import OPENAI_RESPONSES, check_native
@@ -34,7 +34,6 @@ from toolsearch.tools import JsonObject, Tool
 _SERVICE = openai_service("/responses")
 _MAX_ID_LENGTH = 64
 _OPAQUE = "openai_responses"
-_FIRST_WITH_SEARCH = (5, 4)
 
 
 class OpenAIResponsesModel(HttpChatModel):
@@ -66,7 +65,7 @@ class OpenAIResponsesModel(HttpChatModel):
             native_search: Whether the model knows ``tool_search``; None goes by its name: from gpt-5.4 on.
         """
         if native_search is None:
-            native_search = knows_search(model)
+            native_search = gpt_knows_search(model)
         super().__init__(_SERVICE, model, native_search=native_search, max_tools=max_tools, **settings)
 
     def _write(self, request: ChatRequest, *, stream: bool) -> JsonObject:
@@ -95,12 +94,6 @@ class OpenAIResponsesModel(HttpChatModel):
         )
 
 
-def knows_search(model: str) -> bool:
-    """Whether a model of OpenAI takes part in ``tool_search``, by its name."""
-    found = re.match(r"gpt-(\d+)(?:\.(\d+))?", model)
-    return found is not None and (int(found[1]), int(found[2] or 0)) >= _FIRST_WITH_SEARCH
-
-
 def _tool_fields(request: ChatRequest) -> JsonObject:
     search_tool = request.native.search_tool if request.native else ""
     records = [
@@ -113,16 +106,6 @@ def _tool_fields(request: ChatRequest) -> JsonObject:
 def _records(tools: Sequence[Tool]) -> list[JsonObject]:
     """Definitions with the schema as it is: left unsaid, the provider would make every property required."""
     return [{"strict": False, **record} for record in open_records(tools, OPENAI_RESPONSES)]
-
-
-def search_record(record: JsonObject) -> JsonObject:
-    """The search tool as one that the client executes, of its definition as a function."""
-    return {
-        "type": "tool_search",
-        "execution": "client",
-        "description": record["description"],
-        "parameters": record["parameters"],
-    }
 
 
 def _write_input(request: ChatRequest) -> list[JsonObject]:
