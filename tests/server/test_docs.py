@@ -18,7 +18,10 @@ from toolsearch.server import ServerSettings, create_app, serving
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 TEXT = (DOCS / "server.md").read_text(encoding="utf-8")
-FOLLOWED = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("server", "sessions", "keys", "calls"))]
+FOLLOWED = [
+    ROOT / "README.md",
+    *(DOCS / f"{name}.md" for name in ("server", "sessions", "keys", "calls", "learning")),
+]
 
 
 @pytest.fixture(scope="module")
