@@ -46,7 +46,7 @@ def test_no_operation_takes_a_parameter_that_its_document_lacks(served: Served) 
         for method, operation in operations.items():
             if not path.startswith("/v1/"):
                 continue
-            named = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+            named = {each["name"] for each in operation.get("parameters", ()) if each.get("in") == "query"}
             url = path.replace("{catalog}", "default").replace("{", "").replace("}", "")
             body: Any = {} if "requestBody" in operation else None
             response = served.http.request(

@@ -77,6 +77,13 @@ class SearchQuery(Asked):
     form: Form | None = None
     explain: bool = False
 
+    @model_validator(mode="after")
+    def _not_too_many_globs(self) -> Self:
+        n_globs = sum(map(is_glob, (*(self.allow or ()), *self.deny)))
+        if n_globs > MAX_GLOBS:
+            raise ValueError(f"it has {n_globs} globs; at most {MAX_GLOBS} fit beside names")
+        return self
+
 
 class Hit(Answered):
     """A tool that was found; `channels` only with `explain`. A higher score is better.

@@ -91,8 +91,8 @@ class ProxySettings(BaseModel):
             "anthropic": self.anthropic_upstream or (ANTHROPIC_URL if self.proxy else None),
         }
         urls = {name: _upstream_url(url) for name, url in asked.items() if url}
-        if anthropic := urls.get("anthropic"):
-            # Its paths begin with /v1, which many give as a part of the address as for OpenAI.
+        # The paths of Anthropic begin with /v1, which many give as a part of the address as for OpenAI.
+        if (anthropic := urls.get("anthropic")) and anthropic.path.endswith("/v1"):
             urls["anthropic"] = anthropic.copy_with(path=anthropic.path.removesuffix("/v1"))
         return urls
 
