@@ -93,6 +93,9 @@ class _Connection:
             self._streams = None
 
     async def _asked(self, request: bytes) -> tuple[int, bytes]:
+        if self._streams is not None and self._streams[0].at_eof():
+            # The service closes connections that were idle for a while, as every client has to see.
+            self.close()
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._plan.host, self._plan.port)
         reader, writer = self._streams
