@@ -48,6 +48,7 @@ from toolsearch.tools import JsonObject
 
 CALLERS = 16
 REPEATS = 5
+BATCH_REPEATS = 15
 SECONDS = 8.0
 QUERY_WORDS = 8
 BATCH = 64
@@ -162,7 +163,7 @@ def batch(measured: Measured) -> JsonObject:
     one, many = [], []
     with Serving(measured.index()) as service:
         loaded(service, singles, connections=1, seconds=WARM_UP_S)
-        for _ in range(REPEATS):
+        for _ in range(BATCH_REPEATS):
             one.append(
                 loaded(service, singles, connections=1, seconds=60, total=len(singles))["answers_per_s"]
             )

