@@ -19,6 +19,8 @@ from toolsearch.retrieval.timings import StageTimer
 
 Rows = NDArray[np.int64]
 
+_NO_ROWS: Rows = np.empty(0, dtype=np.int64)
+
 DEPTH = 100
 """How many rows the dense and the lexical channel each put forward, at least."""
 
@@ -31,14 +33,14 @@ class Wording:
         vector: Its unit row (dim,), or None to leave out the dense channel.
         reads: Share of it that the encoder reads, 0 to 1.
         scale: Of the encoder, see `toolsearch.embedders.base.cosine_scale`.
-        nearest: The rows that the dense channel puts forward, where they are known.
+        nearest: The rows that the dense channel puts forward.
     """
 
     text: str
     vector: Vectors | None
-    reads: float = 1.0
-    scale: float = 1.0
-    nearest: Rows | None = None
+    reads: float
+    scale: float
+    nearest: Rows
 
 
 def wordings(
@@ -70,7 +72,7 @@ def wordings(
             vectors.get(text),
             1.0 if embedder is None else embedder.reads(text),
             scale,
-            nearest.get(text),
+            nearest.get(text, _NO_ROWS),
         )
         for text in texts
     }
@@ -165,7 +167,7 @@ def rank(
     wordings = (wording, *steps)
     part = part or index.whole
     found = [
-        _put_forward(index, part, one, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
+        _put_forward(part, one, allowed, depth=depth, lexical=lexical, names=names, timer=timer)
         for one in wordings
     ]
     with timer.stage("fuse"):
@@ -188,7 +190,6 @@ class _Found:
 
 
 def _put_forward(
-    index: ToolIndex,
     part: IndexPart,
     wording: Wording,
     allowed: NDArray[np.bool_] | None,
@@ -204,13 +205,7 @@ def _put_forward(
             for match in (part.name_index.resolve(wording.text) if names else ())
             if allowed is None or allowed[match.row]
         }
-        found = [np.array(list(matches), dtype=np.int64)]
-    with timer.stage("dense"):
-        if wording.vector is not None:
-            nearest = wording.nearest
-            if nearest is None:
-                nearest = index.vectors.search(wording.vector[None, :], depth, allowed)[0].rows
-            found.append(nearest)
+        found = [np.array(list(matches), dtype=np.int64), wording.nearest]
     with timer.stage("lexical"):
         weighed = part.lexicon.weigh(wording.text) if lexical else None
         if weighed is not None:

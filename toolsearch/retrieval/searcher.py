@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Literal, TypeAlias, TypeVar
 
 from toolsearch.api.usage import Outcome
 from toolsearch.checks import check_choice
@@ -25,6 +26,7 @@ from toolsearch.retrieval.teaching import can_compare, learn
 from toolsearch.retrieval.timings import StageTimer
 from toolsearch.retrieval.usage import LearnedUsage, UsageEvent
 
+R = TypeVar("R")
 Channel: TypeAlias = Literal["name", "dense", "lexical"]
 OnEmbedderFailure: TypeAlias = Literal["degrade", "raise"]
 CHANNELS: tuple[Channel, ...] = ("name", "dense", "lexical")
@@ -167,7 +169,7 @@ class ToolSearcher:
         if index is not None and index is not state.index:
             state = _State(index)
         with timer.stage("filter"):
-            prepared = [_prepared(state.index, request) for request in requests]
+            prepared = [_or_error(partial(_prepared, state.index, request)) for request in requests]
         several = [each for each in prepared if isinstance(each, Prepared)]
         with timer.stage("embed"):
             embedded = self._embed_each(several)
@@ -175,27 +177,10 @@ class ToolSearcher:
             worded = self._worded_each(state.index, several, embedded)
         spent = {stage: ms / max(len(several), 1) for stage, ms in timer.finish().items()}
         answers = (
-            self._answered(state, each, vectors, texts, StageTimer(spent))
+            _or_error(partial(self._found, state, each, vectors, texts, StageTimer(spent)))
             for each, vectors, texts in zip(several, embedded, worded, strict=True)
         )
         return [next(answers) if isinstance(each, Prepared) else each for each in prepared]
-
-    def _answered(
-        self,
-        state: _State,
-        prepared: Prepared,
-        embedded: _Embedded,
-        worded: Mapping[str, Wording],
-        timer: StageTimer,
-    ) -> SearchResult | ToolSearchError:
-        if embedded.error is not None:
-            return embedded.error
-        try:
-            return self._found(state, prepared, embedded, worded, timer)
-        except TookTooLongError:
-            raise
-        except ToolSearchError as exc:
-            return exc
 
     def _found(
         self,
@@ -205,6 +190,8 @@ class ToolSearcher:
         worded: Mapping[str, Wording],
         timer: StageTimer,
     ) -> SearchResult:
+        if embedded.error is not None:
+            raise embedded.error
         request, allowed = prepared.request, prepared.allowed
         vectors, failure = embedded.vectors, embedded.failure
         notices = list(prepared.notices)
@@ -387,10 +374,15 @@ class _Embedded:
         return not self.failure and self.error is None
 
 
-def _prepared(index: ToolIndex, request: SearchRequest | str) -> Prepared | ToolSearchError:
+def _prepared(index: ToolIndex, request: SearchRequest | str) -> Prepared:
     check_deadline()
+    return prepare(index, SearchRequest(queries=(request,)) if isinstance(request, str) else request)
+
+
+def _or_error(make: Callable[[], R]) -> R | ToolSearchError:
+    """What `make` gives, or the error that stands for it among the answers to several requests."""
     try:
-        return prepare(index, SearchRequest(queries=(request,)) if isinstance(request, str) else request)
+        return make()
     except TookTooLongError:
         raise
     except ToolSearchError as exc:
